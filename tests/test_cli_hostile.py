@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from test_cli import Run, at_a_terminal, csv, models, refused, run
+from test_cli_files import shell
 
 __all__ = ["csv", "run"]  # the fixtures
 
@@ -171,3 +173,89 @@ def test_without_its_libraries_it_says_what_to_install(tmp_path: Path) -> None:
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert found.returncode == 1
     assert found.stderr == 'uccurve: the command line needs typer: pip install "uccurve[cli]"\n'
+
+
+# What an attack found
+
+
+def small(**columns: object) -> pl.DataFrame:
+    y = [0.1 * i for i in range(40)]
+    data = {"y": y, "pred": [2.0] * 40, "lower": [0.5] * 40, "upper": [3.5] * 40}
+    return pl.DataFrame(data | columns)
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        (small(y=["1"] * 40), "b.parquet holds y as String, not as Float64"),
+        (small().drop("upper"), "b.parquet lacks upper"),
+    ],
+)
+def test_parts_of_a_folder_that_do_not_fit_are_named(
+    run: Run, tmp_path: Path, other: pl.DataFrame, sentence: str
+) -> None:
+    (tmp_path / "parts").mkdir()
+    small().write_parquet(tmp_path / "parts" / "a.parquet")
+    other.write_parquet(tmp_path / "parts" / "b.parquet")
+    for engine in ("memory", "polars"):
+        found = run("assess", "parts", "--coverage", "90%", "--engine", engine)
+        refused(found, f"files of one table must have the same columns: .*{sentence}")
+
+
+def test_surplus_cells_are_refused_whichever_columns_are_read(run: Run, tmp_path: Path) -> None:
+    text = small(z=["a"] * 40).write_csv().splitlines()
+    (tmp_path / "surplus.csv").write_text("\n".join([*text[:3], "1,234.5,2,0,3,x", *text[3:]]))
+    for engine in ("memory", "polars"):
+        found = run("assess", "surplus.csv", "--coverage", "90%", "--engine", engine)
+        refused(found, "surplus.csv has a row with more cells than the header has columns")
+    quoted = small(z=['a, "b"'] * 40)
+    quoted.write_csv(tmp_path / "quoted.csv")
+    assert run("assess", "quoted.csv").returncode == 0
+
+
+def test_a_last_row_without_values_is_a_row(run: Run, tmp_path: Path) -> None:
+    text = small().write_csv(separator="\t") + "\t\t\t\n"
+    (tmp_path / "tabs.tsv").write_text(text)
+    refused(run("assess", "tabs.tsv"), "1 of 41 rows is not, first row 40")
+
+
+def test_joined_labels_that_hold_commas_stay_apart(run: Run, tmp_path: Path) -> None:
+    small(x=["a, b", "a"] * 20, z=["c", "b, c"] * 20).write_csv(tmp_path / "labels.csv")
+    found = run("assess", "labels.csv", "--by", "x,z", "--json", "-")
+    labels = {segment["label"] for segment in json.loads(found.stdout)["segments"]}
+    assert labels == {'"a, b", c', 'a, "b, c"'}
+
+
+def test_names_and_streams_that_few_have_seen(run: Run, tmp_path: Path) -> None:
+    small().write_csv(tmp_path / "a.csv")
+    small().rename({"y": "*"}).write_csv(tmp_path / "star.csv")
+    refused(run("assess", "star.csv", "--y", "*"), "a column named \\*, which stands for several")
+    refused(run("assess", "a.csv", "--json", ""), "--json must name a file; it is empty")
+    (tmp_path / "loop").symlink_to("loop")
+    refused(run("assess", "loop"), "loop: Too many levels of symbolic links")
+    for line in (
+        "uccurve assess a.csv --json /dev/stdout | cat",
+        "uccurve assess a.csv --json >(cat)",
+    ):
+        found = shell(tmp_path, line)
+        assert '"verdict": {' in found.stdout, found.stderr
+    odd = os.fsencode(tmp_path) + b"/n\xff.csv"
+    Path(os.fsdecode(odd)).write_bytes((tmp_path / "a.csv").read_bytes())
+    assert shell(tmp_path, "uccurve assess n*.csv").returncode == 0
+
+
+def test_a_terminal_of_ascii_gets_plain_signs(tmp_path: Path) -> None:
+    small().write_csv(tmp_path / "a.csv")
+    found = shell(tmp_path, "PYTHONIOENCODING=ascii uccurve assess a.csv --coverage 90%")
+    assert found.returncode == 0, found.stderr
+    assert re.search(r"bands x \d|unchanged", found.stdout)
+
+
+def test_fifty_thousand_columns_are_read_in_a_moment(run: Run, tmp_path: Path) -> None:
+    wide = small().with_columns(pl.lit(1.5).alias(f"x{i}") for i in range(50_000))
+    wide.write_csv(tmp_path / "wide.csv")
+    before = os.times()
+    assert run("assess", "wide.csv").returncode == 0
+    after = os.times()
+    spent = after.children_user - before.children_user
+    assert spent < 10  # of processor time; 20 s and more before

@@ -33,12 +33,15 @@ def written(path: str | Path, *, force: bool = False, follow_links: bool = True)
     the same `path` is removed.
     """
     target = Path(path)
-    if target.is_symlink() and follow_links:
+    is_stream = (
+        target.exists() and not target.is_file()
+    )  # where a shell's link leads cannot be resolved
+    if target.is_symlink() and follow_links and not is_stream:
         target = target.resolve()
     replaces_link = target.is_symlink()
     force = force or replaces_link
     check_target(target, force=force)
-    if target.exists() and not target.is_file() and not replaces_link:
+    if is_stream and (follow_links or not replaces_link):
         with tempfile.TemporaryDirectory() as folder:
             beside = Path(folder) / "output"
             yield beside
@@ -84,7 +87,8 @@ def check_target(path: str | Path, *, force: bool) -> None:
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{shown_path(path)} is a folder: give the name of a file in it.")
-    if not target.resolve().parent.is_dir():
+    is_stream = target.exists() and not target.is_file()
+    if not is_stream and not target.resolve().parent.is_dir():
         raise FileNotFoundError(
             f"there is no folder {shown_path(target.parent)} to write {shown_path(target.name)} to."
         )

@@ -96,7 +96,7 @@ class FileSource:
                 start = stream.read(16)
                 if is_database(start):
                     table_of(f"{path}{DATABASE}")  # which refuses it, and names its tables
-                if not is_packed(start):
+                if not is_packed(start) and _is_text(path):
                     return cls(label, _without_date(place.stem) or place.stem, [path], path=path)
                 stream.seek(0)
                 stem = Path(place.stem).stem
@@ -245,6 +245,15 @@ def _files_in(folder: Path) -> list[str]:
         if not hidden and _is_table(place) and place.is_file():
             files.append(str(place))
     return files
+
+
+def _is_text(path: str) -> bool:
+    """Whether a name can be written in UTF-8, which engines need."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_table(place: Path) -> bool:

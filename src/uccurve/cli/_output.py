@@ -2,9 +2,11 @@
 
 import sys
 import warnings
+from codecs import register_error
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import TextIOWrapper
 from itertools import filterfalse, takewhile
 from operator import attrgetter
 from pathlib import Path
@@ -54,7 +56,9 @@ class Outputs:
         check_apart(self.paths, {f"the input {short(path, 60)}": path for path in inputs})
         if len(self.streams) > 1:
             raise ValueError(f"{' and '.join(self.streams)} cannot both be standard output.")
-        for path in self.paths.values():
+        for option, path in self.paths.items():
+            if path is not None and not str(path):
+                raise ValueError(f"{option} must name a file; it is empty.")
             if path is not None and str(path) != "-":
                 check_target(path, force=self.force)
 
@@ -98,6 +102,24 @@ def tell() -> None:
         sys.stdout.flush()
     while _asides:
         say(_asides.pop(0), at_once=True)
+
+
+PLAIN = {"×": "x", "–": "-", "✗": "!", "…": "..."}  # for terminals that know ASCII only
+
+
+def speak_plainly() -> None:
+    """Let streams that cannot write a sign write a plain one instead of failing."""
+
+    def plain(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        signs = error.object[error.start : error.end]
+        return "".join(PLAIN.get(sign, "?") for sign in signs), error.end
+
+    register_error("uccurve.plain", plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="uccurve.plain")
 
 
 @contextmanager

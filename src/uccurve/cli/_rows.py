@@ -3,6 +3,7 @@
 import re
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
@@ -18,6 +19,7 @@ from uccurve.words.formats import listed, short
 from ._tables import DataFile
 
 LABELS = 50  # an integer with at most so many different values is a label, not a number to be cut into bins
+LOOKED_INTO = 200  # columns that are looked at for a time without a name of one
 LOOKED_AT = 10_000  # rows that are looked at for a sorted time
 FEW_ORIGINS = 10  # blocks from which on a forecast origin is chosen unasked
 ISO_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}(:\d{2}.*)?)?)?")
@@ -341,7 +343,8 @@ def hint_at_blocks(table: DataFile) -> str | None:
 
 def _sorted_time(table: DataFile) -> str | None:
     """Return the first sorted column of times, or of dates as text in ISO 8601."""
-    names = [name for name in table.columns if table.columns.count(name) == 1]
+    first = table.columns[:LOOKED_INTO]
+    names = [name for name, count in Counter(first).items() if count == 1]
     rows = table.lazy([], names).head(LOOKED_AT).collect()
     for column in rows:
         is_time = column.dtype.is_temporal() or ISO_DATE.fullmatch(str(column.first()))

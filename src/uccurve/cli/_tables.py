@@ -9,7 +9,7 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self, cast
@@ -31,6 +31,7 @@ POINT_NUMBER = re.compile(r"[+-]?\d+\.\d+(e[+-]?\d+)?")
 CONDITION = re.compile(r"\s*(?P<column>.+?)\s*(?P<relation>!=|<=|>=|=|<|>)\s*(?P<value>.*?)\s*")
 # What a hub's target says besides the target: how far ahead it lies.
 AHEAD = r"^(-?\d+) (?:day|wk|week|month)s? ahead (.+)$"
+STANDS_FOR_MANY = re.compile(r"\*|\^.*\$")
 NO_SEPARATOR = "\x01"
 NAMED_VALUES = 10  # of a column, in a sentence
 
@@ -143,6 +144,7 @@ class DataFile:
         if not start.strip():
             raise ValueError(f"{source.label} is empty.")
         if start.startswith(b"PAR1"):
+            _refuse_other_schemas(source)
             return cls(source, "parquet", _parquet_columns(source))
         separator, columns = _header(source.label, start)
         for path in source.content[1:] if isinstance(source.content, list) else ():
@@ -168,6 +170,10 @@ class DataFile:
                 near = nearest(name, self.columns)
                 raise ValueError(
                     f"{self.label} has no column {short(name)}; it has {listed(self.columns)}.{near}"
+                )
+            if STANDS_FOR_MANY.fullmatch(name):
+                raise ValueError(
+                    f"{self.label} has a column named {short(name)}, which stands for several columns. Hint: rename it."
                 )
             if counts[name] > 1:
                 raise ValueError(
@@ -389,6 +395,32 @@ def _refuse_other_header(
         what = f"lacks {listed(lacking)}" if lacking else f"also has {listed(more)}"
         if not lacking and not more:
             what = "has them in another order"
+        raise ValueError(
+            f"files of one table must have the same columns: {short(path, 100)} {what}, unlike the first of "
+            f"{source.label}."
+        )
+
+
+def _refuse_other_schemas(source: FileSource) -> None:
+    """Refuse Parquet files of one table that have other columns, or columns of another type."""
+    if not isinstance(source.content, list) or len(source.content) < 2:
+        return
+    schemas: list[Mapping[str, pl.DataType]] = []
+    for path in source.content:
+        try:
+            schemas.append(pl.read_parquet_schema(path))
+        except (pl.exceptions.PolarsError, OSError):
+            return  # which is refused where it is read
+    first = schemas[0]
+    for path, other in zip(source.content, schemas, strict=True):
+        lacking = [name for name in first if name not in other]
+        changed = [name for name in first if name in other and other[name] != first[name]]
+        if not (lacking or changed):
+            continue
+        what = f"lacks {listed(lacking)}"
+        if not lacking:
+            name = changed[0]
+            what = f"holds {short(name)} as {other[name]!s}, not as {first[name]!s}"
         raise ValueError(
             f"files of one table must have the same columns: {short(path, 100)} {what}, unlike the first of "
             f"{source.label}."

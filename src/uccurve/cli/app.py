@@ -18,7 +18,7 @@ from uccurve._refusals import as_written
 
 from . import _options as options
 from ._options import Request, argument, option, reads_files
-from ._output import Outputs, plain_warnings, refusal, say, tell, watch
+from ._output import Outputs, plain_warnings, refusal, say, speak_plainly, tell, watch
 
 NOT_GATED = (
     "unit",
@@ -42,6 +42,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line: exit code 0 fine, 1 refused data, 2 usage, 3 a check that fails, 4 a watch that rings."""
+    speak_plainly()
     try:
         with plain_warnings():
             app(prog_name="uccurve")
