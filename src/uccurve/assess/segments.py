@@ -195,7 +195,8 @@ def _weight_of(path: Path, rows: Indices) -> Array:
     if path.weight is None:
         return np.full(len(rows), 1 / len(rows))
     weight: Array = path.weight[rows]
-    return weight / weight.sum()
+    share: Array = weight / weight.sum()
+    return share
 
 
 def across_segments(
