@@ -1,6 +1,7 @@
 """Models of several levels in an assessment: what each level covers, where observations fall, and their WIS."""
 
 import json
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -147,7 +148,8 @@ def test_the_potential_wis_has_each_level_at_its_best_factor(weight: bool) -> No
         cheapest = ucc.UCC(iv).cheapest(alpha / (1 + alpha), axes=("bandwidth", "deficit"))
         best[level] = cheapest.scale
     for level, iv in levels.items():
-        assert best_factor(ucc.UCC(iv).path(), 1 - level) == pytest.approx(best[level], rel=1e-12)
+        path: Any = ucc.UCC(iv).path()
+        assert best_factor(path, 1 - level) == pytest.approx(best[level], rel=1e-12)
     scaled = {level: iv.calibrated(scale=best[level]) for level, iv in levels.items()}
     rows = wis_rows(scaled).score
     carrying = levels[0.5].weight > 0
