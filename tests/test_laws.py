@@ -413,7 +413,8 @@ def test_an_observation_on_its_bound_is_covered_however_the_bound_was_rounded(da
         iv = ucc.Intervals.from_bounds(y_true, data.y_pred, lower, upper)
         assert curve(iv).at(1.0).miss_rate == 0.0
         assert curve(iv).find(miss_rate=0.0).scale <= 1.0
-    outside = np.nextafter(upper, np.inf)
+    # the next number, or beside 0 the smallest that is taken
+    outside = np.where(upper == 0, 1e-100, np.nextafter(upper, np.inf))
     assert (
         curve(ucc.Intervals.from_bounds(outside, data.y_pred, lower, upper)).at(1.0).miss_rate
         == 1.0
