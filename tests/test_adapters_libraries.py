@@ -99,8 +99,10 @@ def test_the_models_and_levels_of_a_library_s_frame_are_found(
     for name, own in levels.items():
         one = found[name]
         for level in own:
+            intervals = one[level] if isinstance(one, dict) else one
+            assert isinstance(intervals, ucc.Intervals)
             assert_same(
-                one[level] if isinstance(one, dict) else one,
+                intervals,
                 TRUE,
                 CENTRE,
                 CENTRE - level,

@@ -31,7 +31,7 @@ def numbers(found: subprocess.CompletedProcess[str]) -> Any:
 
 # Published by others: scoringutils' README prints three digits of WIS, overprediction, underprediction, dispersion and
 # of the coverage of 50% and 90% (epiforecasts/scoringutils at 936cae0d8707).
-SCORINGUTILS = {
+SCORINGUTILS: dict[str, dict[str, tuple[float, ...]]] = {
     "Cases": {
         "EuroCOVIDhub-ensemble": (17900, 10000, 4240, 3660, 0.391, 0.805),
         "EuroCOVIDhub-baseline": (28500, 14100, 10300, 4100, 0.328, 0.820),
@@ -120,7 +120,8 @@ def test_a_hubs_own_folders_are_a_model_each(run: Run, form: str) -> None:
 
 @real
 def test_each_series_in_its_own_unit_is_another_answer_and_said_in_the_headings(run: Run) -> None:
-    asked = ("assess", str(DATA / "panel" / "m4_hourly_cv.csv"), "--coverage", "95%")
+    asked: tuple[str, ...] = ("assess", str(DATA / "panel" / "m4_hourly_cv.csv"))
+    asked = (*asked, "--coverage", "95%")
     raw = numbers(run(*asked, "--json", "-"))["models"]
     found = run(*asked, "--unit-by", "unique_id", "--reference", "SeasonalNaive")
     assert found.returncode == 0, found.stderr
@@ -320,7 +321,7 @@ def test_counts_stop_at_zero_where_that_is_said(run: Run, tmp_path: Path) -> Non
     asked = ("calibrate", "demand.csv", "demand.csv", "--coverage", "90%", "--block", "none")
     plain = run(*asked, "-o", "plain.csv")
     assert plain.returncode == 0, plain.stderr
-    assert pl.read_csv(tmp_path / "plain.csv")["lower"].min() < 0
+    assert pl.read_csv(tmp_path / "plain.csv")["lower"].to_numpy().min() < 0
     clipped = run(*asked, "--support", "0:", "--save", "cal.json", "-o", "clipped.csv")
     assert clipped.returncode == 0, clipped.stderr
     bounds = pl.read_csv(tmp_path / "clipped.csv")
@@ -401,7 +402,7 @@ def _filled(address: str, process: Any) -> str:
     """Wait for the server, and write a table of models into it."""
     from time import sleep
 
-    from adbc_driver_postgresql import dbapi
+    from adbc_driver_postgresql import dbapi  # type: ignore[import-untyped]  # it has no types
 
     for _ in range(100):
         try:
@@ -519,13 +520,14 @@ def test_bands_of_counts_that_are_too_wide_are_still_called_so() -> None:
 
 
 def test_series_of_pure_noise_have_no_skill_in_their_own_units() -> None:
-    skills = {"raw": [], "own": []}
+    skills: dict[str, list[float]] = {"raw": [], "own": []}
     for seed in range(20):
         rng = np.random.default_rng(seed)
         size = np.repeat([1.0, 1000.0], 500)
         y = size * rng.normal(size=1000)
         iv = ucc.Intervals.from_bands(y, np.zeros(1000), 1.645 * size)
-        for name, unit in {"raw": "raw", "own": size}.items():
+        units: dict[str, Any] = {"raw": "raw", "own": size}
+        for name, unit in units.items():
             skills[name].append(float(ucc.assess(iv, coverage=0.9, unit=unit).rows[0].skill))
     assert min(skills["raw"]) > 0.1  # that one series is larger than the other is no skill
     assert abs(np.mean(skills["own"])) < 0.005
@@ -552,6 +554,7 @@ def test_the_median_skill_and_the_wins_over_series_are_those_of_each_series() ->
     for across in found.across:
         assert across.segments == count
         for best_in in (across.best_in, by_segments[across.model].best_in):
+            assert best_in is not None
             assert_allclose(best_in, wins[across.model] / count, atol=ties / count + 1e-12)
         skills = [s.skill for s in segments.segments if s.model == across.model]
         assert_allclose(float(across.skill), np.median(skills))

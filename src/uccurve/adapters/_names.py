@@ -197,10 +197,10 @@ def observed_column(names: Sequence[str], *, hint: str = "choose one with `y_tru
     words = list(OBSERVED)
     if _is_of_hub(plain.values()):
         words.remove("target")
-    found = [name for name in names if plain[name] in words]
-    if len(found) > 1:
-        raise ValueError(f"{_listed(found)} could all be the observation. Hint: {hint}.")
-    return found[0] if found else None
+    observed = [name for name in names if plain[name] in words]
+    if len(observed) > 1:
+        raise ValueError(f"{_listed(observed)} could all be the observation. Hint: {hint}.")
+    return observed[0] if observed else None
 
 
 def _is_of_hub(words: Collection[str]) -> bool:
@@ -242,27 +242,31 @@ def model_columns(
         if role is not None:
             roles.setdefault(model, {})[name] = role
     if PROPHET.issubset(map(plain_name, names)):
-        roles = {
-            model: own
-            for model, own in roles.items()
-            if not model or any(role.level for role in own.values())
-        }
+        roles = _without_parts(roles)
     if side is None:
         side = _only_side(roles)
-    if side is not None and side != "both":
-        one_sided = {
-            model or nameless: _one_sided(model or nameless, own, names, side, hint)
-            for model, own in roles.items()
-        }
-        return {model: columns for model, columns in one_sided.items() if columns is not None}
-    found = {
-        model or nameless: _columns(model or nameless, own, names, hint, named=bool(model))
-        for model, own in roles.items()
-    }
-    for model, own in roles.items():
-        if model and found[model] is None:
-            _refuse_misspelt(model, own, names)
-    return {model: columns for model, columns in found.items() if columns is not None}
+    one_sided = side if side is not None and side != "both" else None
+    models: dict[str, ModelColumns] = {}
+    for model, of_model in roles.items():
+        title = model or nameless
+        if one_sided is not None:
+            columns = _one_sided(title, of_model, names, one_sided, hint)
+        else:
+            columns = _columns(title, of_model, names, hint, named=bool(model))
+        if columns is not None:
+            models[title] = columns
+        elif model and one_sided is None:
+            _refuse_misspelt(model, of_model, names)
+    return models
+
+
+def _without_parts(roles: Mapping[str, dict[str, _Role]]) -> dict[str, dict[str, _Role]]:
+    """Return the columns of a forecast of Prophet without its parts, such as the trend, which tell no level."""
+
+    def is_whole(model: str) -> bool:
+        return not model or any(role.level for role in roles[model].values())
+
+    return {model: of_model for model, of_model in roles.items() if is_whole(model)}
 
 
 def long_columns(names: Sequence[str], *, y: str | None = None) -> Long | None:
@@ -348,7 +352,7 @@ def _columns(
             f"{_listed(rivals[0])} could all belong to {model}. Hint: {hint.format(model=model)}."
         )
     bounds = [Bounds(lower[0], upper[0], level) for level, (lower, upper) in pairs.items()]
-    bounds.sort(key=lambda one: one.level or Fraction(0))
+    bounds.sort(key=lambda pair: pair.level or Fraction(0))
     return ModelColumns(centres[0] if centres else "", tuple(bounds), median)
 
 
@@ -366,9 +370,9 @@ def _centres(
 def _only_side(roles: Mapping[str, Mapping[str, _Role]]) -> Side | None:
     """Return the side that all bounds of a table are on; None where there are both, or none."""
     kinds: set[Side] = set()
-    for model, own in roles.items():
-        known = not model or any(role.level or role.kind == "pred" for role in own.values())
-        for role in own.values():
+    for model, of_model in roles.items():
+        known = not model or any(role.level or role.kind == "pred" for role in of_model.values())
+        for role in of_model.values():
             if known and role.kind == "lower":
                 kinds.add("lower")
             elif known and role.kind == "upper":
@@ -398,7 +402,7 @@ def _one_sided(
         Bounds("", bound, level) if side == "upper" else Bounds(bound, "", level)
         for level, (bound,) in by_level.items()
     ]
-    bounds.sort(key=lambda one: one.level or Fraction(0))
+    bounds.sort(key=lambda pair: pair.level or Fraction(0))
     return ModelColumns(centres[0] if centres else "", tuple(bounds), is_median)
 
 

@@ -317,20 +317,20 @@ def _read_again(part: Part, reading: Reading, name: str, curve: Curve) -> list[s
     return ["calibration.csv" if is_gone else path, *words]
 
 
-def write(found: Assessment, outputs: Outputs, *, full: bool = False, **files: Any) -> None:
+def write(assessment: Assessment, outputs: Outputs, *, full: bool = False, **files: Any) -> None:
     """Write each file whole or not at all, then print the verdict and the tables; `files` as in `page`."""
     if outputs.paths["--report"] is not None:
         from uccurve.report._page import page
 
-        outputs.write("--report", lambda: page(found, **files))
+        outputs.write("--report", lambda: page(assessment, **files))
     if outputs.paths["--plot"] is not None:
         with outputs.file("--plot") as path:
-            found.plot().savefig(
+            assessment.plot().savefig(
                 path, dpi=150, format=str(outputs.paths["--plot"]).rpartition(".")[2].lower()
             )
-    outputs.write("--json", lambda: found.to_json() + "\n")
+    outputs.write("--json", lambda: assessment.to_json() + "\n")
     if not outputs.streams:
-        show(layout(found, full=full), found.verdict.headline)
+        show(layout(assessment, full=full), assessment.verdict.headline)
 
 
 def gate_files(

@@ -273,10 +273,10 @@ def _with_date_of(forecasts: Sequence[Part], frame: pl.DataFrame) -> pl.DataFram
     """Return observations whose date is called as that of the forecasts."""
     columns = {name for part in forecasts for name in part.table.columns}
     theirs = next((name for name in DATES if name in columns), None)
-    own = next((name for name in DATES if name in frame.columns), None)
-    if theirs is None or own is None or theirs in frame.columns:
+    ours = next((name for name in DATES if name in frame.columns), None)
+    if theirs is None or ours is None or theirs in frame.columns:
         return frame
-    return frame.rename({own: theirs})
+    return frame.rename({ours: theirs})
 
 
 def _refuse_incomplete(recognised: Sequence[Part], request: Request) -> None:
@@ -442,18 +442,18 @@ def _keys(recognised: Sequence[Part], request: Request) -> list[list[str]]:
     if len(recognised) == 1:
         return [[]]
     forecasts = [part for part in recognised if part.models]
-    own = _shared_keys(forecasts)
+    shared = _shared_keys(forecasts)
     if request.on:
         if len(forecasts) == len(recognised):
             return [list(request.on) for _ in recognised]
-        every = list(dict.fromkeys([*request.on, *own]))
+        every = list(dict.fromkeys([*request.on, *shared]))
         return [every if part.models else list(request.on) for part in recognised]
     keys = []
     for part in recognised:
         if part.only_observes:
-            keys.append([name for name in own if name in part.table.columns])
+            keys.append([name for name in shared if name in part.table.columns])
         else:
-            keys.append(own)
+            keys.append(shared)
     if _are_matched(recognised) and not all(keys):
         labels = [part.table.label for part in recognised]
         raise ValueError(

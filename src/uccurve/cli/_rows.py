@@ -52,8 +52,8 @@ def matched_rows(
     most = max(keys, key=len)
     fewest = min(keys, key=len)
     frames = with_equal_types(frames, most)
-    for frame, label, own in zip(frames, labels, keys, strict=True):
-        _refuse_repeated(frame, label, own)
+    for frame, label, by in zip(frames, labels, keys, strict=True):
+        _refuse_repeated(frame, label, by)
     forecasts = [place for place, only in enumerate(observing) if not only]
     every = frames[forecasts[0]].select(most)
     for place in forecasts[1:]:
@@ -61,9 +61,9 @@ def matched_rows(
         if not others.equals(every):
             every = pl.concat([every, others.join(every, on=most, how="anti")])
     total = len(every)
-    for frame, own, only in zip(frames, keys, observing, strict=True):
+    for frame, by, only in zip(frames, keys, observing, strict=True):
         if only:
-            every = every.join(frame, on=own, how="semi", maintain_order="left")
+            every = every.join(frame, on=by, how="semi", maintain_order="left")
     waiting = total - len(every)
     if unmatched == "keep":
         _refuse_alone([frames[place].select(most) for place in forecasts], fewest)
@@ -75,8 +75,8 @@ def matched_rows(
             f"files must have rows in common by {listed(fewest)}: none of them has the same key."
         )
     matched = []
-    for frame, own in zip(frames, keys, strict=True):
-        matched.append(pl.DataFrame(every.join(frame, on=own, how="left", maintain_order="left")))
+    for frame, by in zip(frames, keys, strict=True):
+        matched.append(pl.DataFrame(every.join(frame, on=by, how="left", maintain_order="left")))
     return Matched(matched, waiting)
 
 
@@ -102,12 +102,12 @@ def _in_all(
         common = common.join(frame, on=keys, how="semi", maintain_order="left")
     lost = []
     for label, frame in frames.items():
-        own = every.join(frame, on=keys, how="semi", maintain_order="left")
-        alone = own.join(common, on=keys, how="anti")
+        present = every.join(frame, on=keys, how="semi", maintain_order="left")
+        alone = present.join(common, on=keys, how="anti")
         if len(alone) and unmatched == "refuse" and len(common):
             raise ValueError(
-                f"files must have the same rows by {listed(named)}: {len(alone)} of {len(own)} rows of {label} have no "
-                f"match in another file, first {_shown_key(alone, named)}. "
+                f"files must have the same rows by {listed(named)}: {len(alone)} of {len(present)} rows of {label} "
+                f"have no match in another file, first {_shown_key(alone, named)}. "
                 "Hint: --missing drop compares the common rows."
             )
         if len(alone):
