@@ -18,7 +18,7 @@ import uccurve as ucc
 from pages import DOCS, Reader
 from test_cli import PROGRAM, Run, intervals, models, refused, run
 from uccurve._files import unpacked
-from uccurve.cli._demo import example
+from uccurve.cli._assessing import example
 
 __all__ = ["run"]  # the fixture
 

@@ -7,14 +7,17 @@ from importlib import import_module
 from math import inf
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 from rich.filesize import decimal
 
 from uccurve._saved import ANY, Growing, Named, exactly, parsed
+from uccurve._vocabulary import Array
 from uccurve.adapters._frame import levels_of
 from uccurve.assess.assemble import assess
 from uccurve.curve import UCC
 from uccurve.gate import Gate, SavedScore, gate
+from uccurve.intervals import Intervals
 from uccurve.points import Curve
 from uccurve.results import SCHEMA, Assessment
 from uccurve.words.formats import listed, short
@@ -29,6 +32,10 @@ from ._tables import DataFile
 
 WORK = 40  # numbers per row that an assessment in memory takes beside its columns
 MANY = 3_000_000  # rows x models from which streaming is several times faster
+KNOWN = 5000  # points of the demo that are known,
+NEW = 1000  # and new ones
+SHARP = 60  # neighbours from which sharp bands are made,
+BLURRED = 1200  # and blurred ones
 SAMPLE = 1 << 18  # bytes of a CSV file from which its number of rows is estimated
 NEARLY_ALL = (
     0.98  # of the rows of the largest sample, for a sample of random size that must not exceed it
@@ -404,3 +411,42 @@ def _chosen(part: Part, name: str | None, option: str) -> str:
         )
         raise ValueError(f"{what} There are {listed(models)}. Hint: {option} NAME.")
     return meant[0]
+
+
+# ---- the demo: four models of made-up data, with numpy alone; `make paper` of a checkout runs the paper's own models
+
+
+def example(seed: int = 0) -> tuple[dict[str, Intervals], dict[str, Array]]:
+    """Intervals of four models on new rows, and the feature that their segments are made of.
+
+    All predict the median of the nearest of 5,000 known points. "Neighbours" makes bands from their 5% and 95%
+    quantiles, "Blurred" from those of many more points, "Constant" has one width, "Random" any.
+
+    Examples
+    --------
+    >>> models, by = example()
+    >>> list(models), list(by), {len(intervals) for intervals in models.values()}
+    (['Neighbours', 'Blurred', 'Constant', 'Random'], ['x'], {1000})
+    """
+    rng = np.random.default_rng(seed)
+    x, new = np.sort(rng.uniform(0, 20, KNOWN)), np.sort(rng.uniform(0, 20, NEW))
+    y, observed = (at * np.sin(at) + rng.normal(size=len(at)) * (0.5 + at / 5) for at in (x, new))
+    near, far = (
+        Intervals.from_samples(observed, _around(x, y, new, count), level=0.9)
+        for count in (SHARP, BLURRED)
+    )
+    others = {
+        "Blurred": (far.lower_band, far.upper_band),
+        "Constant": (np.full(NEW, near.upper_band.mean()),),
+        "Random": (rng.uniform(1, 8, NEW),),
+    }
+    models = {
+        name: Intervals.from_bands(observed, near.y_pred, *bands) for name, bands in others.items()
+    }
+    return {"Neighbours": near, **models}, {"x": new}
+
+
+def _around(x: Array, y: Array, new: Array, count: int) -> Array:
+    """The y of the `count` points around each new x, one column per new x."""
+    first = np.clip(np.searchsorted(x, new) - count // 2, 0, len(x) - count)
+    return np.asarray(y[np.arange(count)[:, None] + first])

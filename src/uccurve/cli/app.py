@@ -205,8 +205,7 @@ def demo(
     """Assess four made-up models in a second, and write the report."""
     from uccurve.assess.assemble import assess
 
-    from ._assessing import write
-    from ._demo import example
+    from ._assessing import example, write
 
     outputs = Outputs({"--json": None, "--report": out, "--plot": None}, force)
     outputs.check()
