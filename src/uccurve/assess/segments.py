@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan, nan
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -158,12 +158,30 @@ def winners_of(
     pairs = len(rivals) * (len(rivals) - 1) / 2
     winners = [_winner(rivals, part, pairs) for part in parts]
     adjusted: list[SegmentWinner] = []
-    for feature in dict.fromkeys(winner.feature for winner in winners):
-        of_feature = [winner for winner in winners if winner.feature == feature]
+    for of_feature in _by_feature(winners).values():
         pvalues = holm([winner.pvalue for winner in of_feature])
         for winner, pvalue in zip(of_feature, pvalues, strict=True):
             adjusted.append(replace(winner, pvalue=pvalue))
     return adjusted
+
+
+class OfFeature(Protocol):
+    """What is about one segment of a feature."""
+
+    @property
+    def feature(self) -> str:
+        """The feature."""
+
+
+Item = TypeVar("Item", bound=OfFeature)
+
+
+def _by_feature(items: Sequence[Item]) -> dict[str, list[Item]]:
+    """Return items by their feature, in the order in which features come."""
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(item.feature, []).append(item)
+    return groups
 
 
 def _winner(models: Sequence[AsShipped], part: SegmentRows, pairs: float) -> SegmentWinner:
@@ -204,18 +222,18 @@ def across_segments(
 ) -> list[AcrossSegments]:
     """Return each model over the segments of a feature, each of which counts once."""
     across: list[AcrossSegments] = []
-    for feature in dict.fromkeys(segment.feature for segment in segments):
-        of_feature = [segment for segment in segments if segment.feature == feature]
-        models = list(dict.fromkeys(segment.model for segment in of_feature))
-        best = [winner.model for winner in winners if winner.feature == feature]
-        if len(of_feature) < FEWEST_ACROSS * len(models):
+    winners_of = _by_feature(winners)
+    for feature, of_feature in _by_feature(segments).items():
+        skills_of: dict[str, list[float]] = {}
+        for segment in of_feature:
+            skills = skills_of.setdefault(segment.model, [])
+            if isfinite(segment.skill):
+                skills.append(segment.skill)
+        if len(of_feature) < FEWEST_ACROSS * len(skills_of):
             continue
-        for model in models:
-            skills = sorted(
-                segment.skill
-                for segment in of_feature
-                if segment.model == model and isfinite(segment.skill)
-            )
+        best = [winner.model for winner in winners_of.get(feature, ())]
+        for model, skills in skills_of.items():
+            skills.sort()
             share = best.count(model) / len(best) if best and model != settings.reference else None
             median = _median(skills, settings.confidence_level)
             across.append(AcrossSegments(feature, model, len(skills), share, median))
