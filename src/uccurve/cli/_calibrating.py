@@ -43,7 +43,18 @@ from uccurve.pockets.features import (
     to_data,
 )
 from uccurve.words.columns import Column
-from uccurve.words.formats import Cell, amount, count, coverage, factor, listed, share, short, words
+from uccurve.words.formats import (
+    DASH,
+    Cell,
+    amount,
+    count,
+    coverage,
+    factor,
+    listed,
+    share,
+    short,
+    words,
+)
 from uccurve.words.tables import Table
 
 from ._files import FileSource
@@ -564,6 +575,10 @@ def _lines(name: str, calibrator: IntervalCalibrator) -> Iterator[list[str]]:
         if outlook is not None and outlook.move.has_interval:
             move = str(written(learnt.upper, outlook.move.low, outlook.move.high))
         here = "–" if isnan(learnt.miss_rate) else str(share(1 - learnt.miss_rate))
+        is_whole = len(calibrations) == 1 or group is None
+        if outlook is not None and not is_whole:  # which is about all rows together
+            yield [title, str(count(learnt.rows)), move, here, DASH, DASH]
+            continue
         line = [title, str(count(learnt.rows)), move, here, _of_new_rows(calibrator, learnt.rows)]
         if outlook is not None:
             line.append(_span(outlook.next_block.low, outlook.next_block.high))
