@@ -77,6 +77,9 @@ ASSESSMENT = Growing(
 class Calibration:
     """What was learnt from one group, or from all rows.
 
+    >>> Calibration(rows=200, lower=1.2, upper=1.2, miss_rate=0.095)
+    Calibration(rows=200, lower=1.2, upper=1.2, miss_rate=0.095)
+
     Attributes
     ----------
     rows : int
