@@ -40,7 +40,9 @@ HERE = Path(__file__).resolve().parent
 ACCEPTED = HERE / "pictures"
 BUILD = HERE.parent / "build" / "pictures"
 SMALLER = 3  # how many times smaller an accepted picture is
-COLOURS = 64  # of an accepted picture
+COLOURS = (
+    128  # of an accepted picture, so chosen that none is further off than a change would be noticed
+)
 NOTICED = 40  # difference of a colour channel, of 255, from which a pixel counts as changed
 TOLERATED = 0.002  # share of changed pixels that is no change
 FLAGS = (
@@ -451,7 +453,7 @@ def reduced(picture: Picture) -> Picture:
     """A picture as it is accepted: smaller, and in few colours."""
     size = (max(1, picture.width // SMALLER), max(1, picture.height // SMALLER))
     small = picture.resize(size, Image.Resampling.BOX)
-    return small.quantize(COLOURS, dither=Image.Dither.NONE)
+    return small.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
 
 
 def changed(picture: Picture, accepted: Picture) -> float:

@@ -576,9 +576,9 @@ def test_pairs_with_the_model_to_ship_come_first_and_all_behind_a_disclosure() -
         assessment(rows, comparisons=tested, crossings=[crossing("OLS", "Mean8", "OLS leads")])
     )
     assert shown is not None
-    assert shown.own.title == "OLS vs. the others: paired tests, adjusted by Holm's method"
-    assert texts(shown.own, "vs.") == ["Mean8", "third"]
-    assert texts(shown.own, "result") == ["–", "better"]
+    assert shown.of_shipped.title == "OLS vs. the others: paired tests, adjusted by Holm's method"
+    assert texts(shown.of_shipped, "vs.") == ["Mean8", "third"]
+    assert texts(shown.of_shipped, "result") == ["–", "better"]
     assert shown.full is not None
     assert len(shown.full.rows) == 3
     assert shown.crossings == ["OLS vs. Mean8: OLS leads"]

@@ -182,7 +182,7 @@ def curve(
     from matplotlib.lines import Line2D
 
     index = sum(line.get_gid() == CURVE for line in ax.get_lines())
-    look = {
+    props = {
         **style(index),
         "gid": CURVE,
         "linewidth": 1.8,
@@ -190,7 +190,7 @@ def curve(
         "snap": False,
     }
     line = Line2D(
-        points.x, points.y, **{**look, "drawstyle": joined(points.axes, exact=exact), **options}
+        points.x, points.y, **{**props, "drawstyle": joined(points.axes, exact=exact), **options}
     )
     ax.add_artist(line)  # so that vertices far away leave the view alone
     ax.update_datalim([(0, 0), view(points, near)])
@@ -210,27 +210,27 @@ def simplified(ax: PlotAxes, points: CurvePoints, *, exact: bool = True) -> tupl
     return few, up
 
 
-def mark(ax: PlotAxes, x: Any, y: Any, **look: Any) -> Line2D:
+def mark(ax: PlotAxes, x: Any, y: Any, **props: Any) -> Line2D:
     """Add markers that leave the view as it is and are seen whole where they lie on an axis."""
     from matplotlib.transforms import Bbox, TransformedBbox
 
     (line,) = ax.plot(
-        x, y, **{"linestyle": "none", "zorder": 3, "scalex": False, "scaley": False, **look}
+        x, y, **{"linestyle": "none", "zorder": 3, "scalex": False, "scaley": False, **props}
     )
     line.set_clip_path(None)
     line.set_clip_box(TransformedBbox(Bbox.from_extents(-0.05, -0.05, 1.05, 1.05), ax.transAxes))
     return line
 
 
-def mark_in_view(ax: PlotAxes, x: float, y: float, **look: Any) -> None:
+def mark_in_view(ax: PlotAxes, x: float, y: float, **props: Any) -> None:
     """Add a marker; where it lies to the right of the view, an arrow at the edge stands for it."""
-    line = mark(ax, [x], [y], **look)
-    own = line.get_marker()
+    line = mark(ax, [x], [y], **props)
+    marker = line.get_marker()
 
     def refresh(axes: PlotAxes) -> None:
         right = axes.get_xlim()[1]
         line.set_data([min(x, right)], [y])
-        line.set_marker(">" if x > right else own)
+        line.set_marker(">" if x > right else marker)
 
     ax.callbacks.connect("xlim_changed", refresh)
     refresh(ax)

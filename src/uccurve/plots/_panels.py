@@ -193,10 +193,10 @@ def curves(assessment: Assessment, ax: PlotAxes, axes: Axes) -> None:
         curve = shown[row.name]
         few = simplified(ax, curve.points(axes=axes, unit=unit), exact=isinstance(curve, UCC))
         is_named = place < len(names)
-        look: Any = {"color": LIGHT["other"], "linewidth": 0.8, "zorder": 1.6}
+        props: Any = {"color": LIGHT["other"], "linewidth": 0.8, "zorder": 1.6}
         if is_named:
-            look = {"color": MODELS[place], "linewidth": 1.8, "zorder": 2.6, "label": names[place]}
-        ax.plot(*few, **look)
+            props = {"color": MODELS[place], "linewidth": 1.8, "zorder": 2.6, "label": names[place]}
+        ax.plot(*few, **props)
         if is_named:
             _points(
                 ax,
@@ -225,10 +225,10 @@ def _points(
     for marker, t in places.items():
         if isfinite(t):
             point = curve.at(t, unit=unit)
-            look: Any = {"marker": marker, "color": color, "markersize": 6}
+            props: Any = {"marker": marker, "color": color, "markersize": 6}
             x = getattr(point, axes[0])
             y = getattr(point, axes[1])
-            mark_in_view(ax, x, y, markeredgecolor="white", **look)
+            mark_in_view(ax, x, y, markeredgecolor="white", **props)
 
 
 def _shade(curve: Any, ax: PlotAxes, axes: Axes, unit: Any, few: Any) -> None:

@@ -199,9 +199,9 @@ class UCCDisplay:
         note = self._gain_in_words()
         label = f"{self.name} ({note})" if self.name and note else self.name or note
         exact = isinstance(self.ucc, UCC)
-        look: Any = {"label": label, "zorder": 2.5, **line}
+        props: Any = {"label": label, "zorder": 2.5, **line}
         self.line_ = draw.curve(
-            ax, self._points, self._at_delivery() if delivered else None, exact=exact, **look
+            ax, self._points, self._at_delivery() if delivered else None, exact=exact, **props
         )
         color = self.line_.get_color()
         if not exact:
@@ -236,10 +236,10 @@ class UCCDisplay:
         high = np.maximum(ends[1:, :, 1], ends[:-1, :, 1])
         right = np.column_stack([high[:, 0], low[:, 1]])
         left = np.column_stack([low[:, 0], high[:, 1]])
-        look: dict[str, Any] = {"color": color, "alpha": 0.3, "linewidth": 0, "zorder": 2.4}
+        props: dict[str, Any] = {"color": color, "alpha": 0.3, "linewidth": 0, "zorder": 2.4}
         boxes = list(np.stack([low, right, high, left], axis=1))
         ax.add_collection(
-            PolyCollection(boxes, label="bracket of the exact curve", **look), autolim=False
+            PolyCollection(boxes, label="bracket of the exact curve", **props), autolim=False
         )
 
     def _gain_in_words(self) -> str:
@@ -265,13 +265,13 @@ class UCCDisplay:
         if identity in others:
             return
         label = f"constant band of {self.name}" if others else "constant band"
-        look: dict[str, Any] = {
+        props: dict[str, Any] = {
             "color": GREY,
             "linewidth": 1.2,
             "linestyle": draw.DASHED,
             "zorder": 2.2,
         }
-        draw.curve(ax, constant, label=label, gid=identity, **look)
+        draw.curve(ax, constant, label=label, gid=identity, **props)
 
     def _draw_band(self, ax: PlotAxes, band: ConfidenceBand, color: Any) -> None:
         if band.axes != self.axes:

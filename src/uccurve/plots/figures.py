@@ -57,7 +57,7 @@ COLUMN = 6.5  # inches below which panels stand one below the other
 
 
 def assessment(
-    found: Assessment,
+    result: Assessment,
     panel: Panel | None = None,
     *,
     axes: Axes | None = None,
@@ -91,7 +91,7 @@ def assessment(
     >>> figure.axes[0].get_xlabel()
     'coverage as delivered, % (dashed: 50% promised)'
     """
-    chosen = checks.axes(found.settings.axes if axes is None else axes)
+    chosen = checks.axes(result.settings.axes if axes is None else axes)
     if ax is not None and panel is None:
         raise ValueError(
             '`ax` takes one panel of an assessment, such as "calibration"; this picture needs several.'
@@ -100,18 +100,18 @@ def assessment(
         checks.choice("panel", panel, get_args(Panel))
     with styled(style):
         if panel is None:
-            return _overview(found, chosen, (width, height), style)
+            return _overview(result, chosen, (width, height), style)
         if ax is not None:
-            _draw(found, panel, chosen, ax, None)
+            _draw(result, panel, chosen, ax, None)
             return root_figure(ax)
-        size = _size(found, panel, width)
+        size = _size(result, panel, width)
         figure = new_figure((size[0], height or size[1]), style)
-        _draw(found, panel, chosen, None, figure)
+        _draw(result, panel, chosen, None, figure)
         return figure
 
 
 def _draw(
-    found: Assessment,
+    result: Assessment,
     panel: Panel,
     axes: Axes,
     ax: PlotAxes | None,
@@ -119,39 +119,39 @@ def _draw(
 ) -> None:
     """Draw one panel on axes, or on a figure of its own."""
     if panel == "pit":
-        panels.pit(found, cast("Figure", figure), ax)
+        panels.pit(result, cast("Figure", figure), ax)
         return
     ax = ax or cast("Figure", figure).add_subplot()
     if panel == "curves":
-        panels.curves(found, ax, axes)
+        panels.curves(result, ax, axes)
     else:
-        DRAWN[panel](found, ax)
+        DRAWN[panel](result, ax)
 
 
-def _size(found: Assessment, panel: Panel, width: float | None) -> tuple[float, float]:
+def _size(result: Assessment, panel: Panel, width: float | None) -> tuple[float, float]:
     """Inches of a panel alone."""
     narrow = width is not None and width < panels.NARROW
-    listed = min(len(found), panels.LISTED)
+    listed = min(len(result), panels.LISTED)
     if panel == "pit":
-        return _pit_size(found, width)
+        return _pit_size(result, width)
     if panel == "segments":
-        titles = len({segment.title for segment in found.segments})
+        titles = len({segment.title for segment in result.segments})
         lines = min(titles, panels.LINES)
         return width or min(WIDE, 4.6 + 0.6 * listed), min(HIGH, 2.6 + 0.25 * lines)
-    return width or 7.0, _height(found, panel, listed, narrow=narrow)
+    return width or 7.0, _height(result, panel, listed, narrow=narrow)
 
 
-def _pit_size(found: Assessment, width: float | None) -> tuple[float, float]:
+def _pit_size(result: Assessment, width: float | None) -> tuple[float, float]:
     """Inches of PIT histograms, each on axes of its own."""
-    count = min(len(found), panels.MULTIPLES)
+    count = min(len(result), panels.MULTIPLES)
     columns = min(count, 3, max(1, int((width or WIDE) / 1.6)))
     return width or 1.2 + 3.4 * columns, min(HIGH, 1.1 + 2.4 * ceil(count / columns))
 
 
-def _height(found: Assessment, panel: Panel, listed: int, *, narrow: bool) -> float:
+def _height(result: Assessment, panel: Panel, listed: int, *, narrow: bool) -> float:
     """Inches of a panel whose width does not depend on what is shown."""
     named = min(listed, len(MODELS))
-    of_levels = any(len(row.levels) > 1 for row in found.rows)
+    of_levels = any(len(row.levels) > 1 for row in result.rows)
     if panel == "curves":
         return 3.3 + 0.23 * (named + 1) if narrow else 4.6
     if panel == "calibration" and of_levels:
@@ -165,7 +165,7 @@ def _height(found: Assessment, panel: Panel, listed: int, *, narrow: bool) -> fl
 
 
 def _overview(
-    found: Assessment, axes: Axes, size: tuple[float | None, float | None], style: Style
+    result: Assessment, axes: Axes, size: tuple[float | None, float | None], style: Style
 ) -> Figure:
     """Half-widths and calibration above, curves and decomposition below; one below the other in a column."""
     width, height = size
@@ -173,22 +173,22 @@ def _overview(
     drawn: list[Panel] = ["half_width", "calibration", "curves", "decomposition"]
     columns = 1 if wide < COLUMN else 2
     each = wide / columns
-    heights = [_size(found, panel, each)[1] for panel in drawn]
+    heights = [_size(result, panel, each)[1] for panel in drawn]
     heights[3] = min(heights[3], 4.0)
     rows = [max(heights[place : place + columns]) for place in range(0, 4, columns)]
     natural = sum(rows) + 0.5
     high = min(HIGH, natural) if columns > 1 else natural
     figure = new_figure((wide, height or high), style)
     letters = "large" if columns > 1 else "medium"
-    headline = in_lines(found.verdict.headline, characters(wide - 0.2, letters, bold=True))
+    headline = in_lines(result.verdict.headline, characters(wide - 0.2, letters, bold=True))
     text = figure.suptitle(headline, x=0.01, ha="left", fontsize=letters, fontweight="bold")
     text.set_parse_math(False)
     grid = figure.subfigures(len(rows), columns, height_ratios=rows, squeeze=False)
     for part, panel in zip(grid.flat, drawn, strict=True):
         if panel == "calibration":
-            panels.calibration(found, part.add_subplot())
+            panels.calibration(result, part.add_subplot())
         else:
-            _draw(found, panel, axes, None, part)
+            _draw(result, panel, axes, None, part)
     return figure
 
 
@@ -221,13 +221,13 @@ def curves(
     ax = new_axes(ax)
     points = np.array(list(crossings), dtype=float).reshape(-1, 2)
     if len(points):
-        look: Any = {
+        props: Any = {
             "marker": "D",
             "markersize": 5,
             "markeredgecolor": "black",
             "markerfacecolor": "none",
         }
-        mark(ax, *points.T, label="crossing", zorder=3.2, gid=SHARED, **look)
+        mark(ax, *points.T, label="crossing", zorder=3.2, gid=SHARED, **props)
     for name, model in models.items():
         curve = UCC(model) if isinstance(model, Intervals) else model
         UCCDisplay.from_ucc(curve, name=name, ax=ax, axes=axes, unit=unit, **options)
@@ -276,8 +276,8 @@ def intervals(
     )
     for label, iv, color, width in bars:
         text = f"{label}: covers {share(1 - UCC(iv).at(1.0).miss_rate)}"
-        look: Any = {"color": color, "linewidth": width, "alpha": 0.55, "zorder": 2, "label": text}
-        ax.vlines(place, iv.lower.ravel()[rows], iv.upper.ravel()[rows], **look)
+        props: Any = {"color": color, "linewidth": width, "alpha": 0.55, "zorder": 2, "label": text}
+        ax.vlines(place, iv.lower.ravel()[rows], iv.upper.ravel()[rows], **props)
     shown = after or before
     y, middle, low, high = (
         a.ravel()[rows] for a in (before.y_true, before.y_pred, shown.lower, shown.upper)

@@ -86,7 +86,7 @@ def _pockets_finding(assessment: Assessment) -> str:
 class Pairs(NamedTuple):
     """Pairs of models: those with the model to ship, all of them, and where curves cross."""
 
-    own: Table
+    of_shipped: Table
     full: Table | None
     crossings: Sequence[str]
 
@@ -101,13 +101,13 @@ def pairs(assessment: Assessment) -> Pairs | None:
     listed = tested[:PAIRS_LISTED]
     title = f"{len(listed):,} of {len(tested):,} pairs"
     others = "the others" if len(shipped) > 1 else "the other"
-    own = Table(
+    of_shipped = Table(
         f"{short(assessment.verdict.model)} vs. {others}: paired tests, adjusted by Holm's method",
         chosen(OTHERS, shipped, settings),
         shipped,
     )
     full = Table(title, chosen(PAIRS, listed, settings), listed)
-    return Pairs(own, full if len(tested) > len(shipped) else None, _crossings(assessment))
+    return Pairs(of_shipped, full if len(tested) > len(shipped) else None, _crossings(assessment))
 
 
 def _differ(assessment: Assessment) -> str:
@@ -207,8 +207,10 @@ def _own_pockets(assessment: Assessment) -> Any:
     """What the features tell about the misses of the model to ship; None where they were not looked at."""
     if assessment.pockets is None:
         return None
-    own = [model for model in assessment.pockets.models if model.model == assessment.verdict.model]
-    return own[0] if own else None
+    for model in assessment.pockets.models:
+        if model.model == assessment.verdict.model:
+            return model
+    return None
 
 
 def _map_cells(model: Any) -> tuple[list[str], list[tuple[str, list[MapCell]]]]:

@@ -167,13 +167,13 @@ def in_column(form: Format, values: Sequence[Estimate]) -> list[Cell]:
     return [write(value.value, value.low, value.high, decimals) for value in values]
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
+def counted(number: int, singular: str, plural: str | None = None) -> str:
     """Return a number and what it counts.
 
     >>> counted(1, "row"), counted(2000, "row has", "rows have")
     ('1 row', '2,000 rows have')
     """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def spelled(count: int) -> str:

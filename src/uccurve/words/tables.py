@@ -281,8 +281,9 @@ def segment_lines(assessment: Assessment) -> list[SegmentLine]:
 
 def lowest_first(assessment: Assessment) -> list[Segment]:
     """Return the segments of the model to ship, those that fall short first, then by coverage."""
-    own = [segment for segment in assessment.segments if segment.model == assessment.verdict.model]
-    return sorted(own, key=lambda segment: (not segment.short, shown_coverage(segment).value))
+    shipped = assessment.verdict.model
+    of_model = [segment for segment in assessment.segments if segment.model == shipped]
+    return sorted(of_model, key=lambda segment: (not segment.short, shown_coverage(segment).value))
 
 
 def shown_coverage(segment: Segment) -> Estimate:
