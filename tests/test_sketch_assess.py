@@ -17,6 +17,7 @@ from streamed import agree, flat
 from uccurve.evidence.inference import coverage_tail, holm
 from uccurve.evidence.units import Blocks
 from uccurve.points import plain
+from uccurve.sketch import _second_pass
 
 pl = pytest.importorskip("polars")
 N, DAYS = 3000, 30
@@ -736,3 +737,21 @@ def test_columns_that_cannot_be_streamed_are_refused_in_one_sentence() -> None:
     twice = {0.9: bounds, np.float32(0.9): bounds}
     with pytest.raises(ValueError, match=r"^`levels` must differ; level 0\.9 is given twice\.$"):
         ucc.assess_frame(lazy, {"a": ("y_pred", twice)}, coverage=0.9)
+
+
+def test_sums_that_are_formed_in_parts_meet_by_their_keys() -> None:
+    first = {
+        "day": np.array(["a", "b", None]),
+        "rows": np.array([1, 2, 3]),
+        "x": np.array([0.1, 0.2, 0.3]),
+    }
+    second = {
+        "day": np.array([None, "a", "b"]),
+        "rows": np.array([3, 1, 2]),
+        "z": np.array([3.0, 1.0, 2.0]),
+    }
+    whole = _second_pass._joined_by(["day"], [first, second])
+    assert whole["x"].tolist() == [0.1, 0.2, 0.3]
+    assert whole["z"].tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match=r"^`frame` must give the same rows each time"):
+        _second_pass._joined_by(["day"], [first, second | {"rows": np.array([3, 1, 1])}])

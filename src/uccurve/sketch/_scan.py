@@ -112,8 +112,9 @@ class Scan:
         refuse_nested(schema, labels.values())
         given = dict(shared[:2]) | {f"{role}_{i}": name for i, _, role, name in roles}
         numbers = {new: name for new, name in given.items() if name is not None}
-        columns = floats(schema, numbers)
-        rows = native.select(**columns, **{key: col(name) for key, name in labels.items()}).lazy()
+        columns = floats(native, numbers)
+        keys = {key: named_column(native, name) for key, name in labels.items()}
+        rows = native.select(**columns, **keys).lazy()
         wide, drop = [name for name in columns if name not in numbers], request.missing == "drop"
         return cls(
             rows,
@@ -233,11 +234,18 @@ def collected(frame: Frame) -> Table:
 # ---- checks
 
 
-def floats(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, nw.Expr]:
+def named_column(frame: Any, name: str) -> nw.Expr:
+    """Return a column by its name, in which Spark would read a dot as the field of a struct."""
+    is_path = "." in name and frame.implementation.is_spark_like()
+    return col(f"`{name}`" if is_path else name)
+
+
+def floats(frame: Any, names: Mapping[str, str]) -> dict[str, nw.Expr]:
     """Columns `names` (new to old name) as float64, and flags for integers that might not fit."""
+    schema = frame.collect_schema()
     columns: dict[str, nw.Expr] = {}
     for new, name in names.items():
-        dtype, column = schema[name], nw.col(name)
+        dtype, column = schema[name], named_column(frame, name)
         if not dtype.is_numeric():
             if dtype == nw.Unknown:
                 raise ValueError(

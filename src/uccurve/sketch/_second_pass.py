@@ -44,6 +44,11 @@ from ._model import StreamedModel
 from ._scan import HUGE, TINY, Frame, Scan, Table, col, collected, lit
 
 MOST_GROUPS = 1_000_000  # combinations of blocks and labels that are refused where there are more
+# Sums that Spark forms at a time: of more it would generate methods that Java does not compile.
+MOST_SUMS = 60
+CHANGING_ROWS = (
+    "`frame` must give the same rows each time it is read. Hint: write a sample to a file first."
+)
 WIS_PARTS = ("dispersion", "underprediction", "overprediction")
 # Whether an observation lies above its interval, and exactly on a bound.
 FLAGS = ("above", "on bound")
@@ -100,9 +105,7 @@ def second_pass(scan: Scan, models: Sequence[StreamedModel], *, blocks: bool) ->
     keys = ["block"] * blocks + [*scan.groups]
     table = _summed(rows, keys, sums, models[0].place)
     if {int(table["rows"].sum())} != {model.state.rows for model in models}:
-        raise ValueError(
-            "`frame` must give the same rows each time it is read. Hint: write a sample to a file first."
-        )
+        raise ValueError(CHANGING_ROWS)
     return Sums(table, models[0])
 
 
@@ -274,6 +277,45 @@ def _weighted(scan: Scan, value: nw.Expr) -> nw.Expr:
 
 
 def _summed(rows: Frame, keys: Sequence[str], sums: Expressions, place: int) -> Table:
+    """Sum the columns for each combination of the keys; on Spark some of them at a time."""
+    if not rows.implementation.is_spark_like() or len(sums) <= MOST_SUMS:
+        return _summed_at_once(rows, keys, sums, place)
+    names = [*sums]
+    tables = []
+    for start in range(0, len(names), MOST_SUMS):
+        part = {name: sums[name] for name in names[start : start + MOST_SUMS]}
+        tables.append(_summed_at_once(rows, keys, part, place))
+    return _joined_by(keys, tables)
+
+
+def _joined_by(keys: Sequence[str], tables: Sequence[Table]) -> Table:
+    """Return the columns of several tables that have the same keys, in any order."""
+    whole = dict(tables[0])
+    places = {key: i for i, key in enumerate(_keys_of(whole, keys))}
+    for table in tables[1:]:
+        place_of_key = [places.get(key, -1) for key in _keys_of(table, keys)]
+        order = np.argsort(place_of_key)
+        same = sorted(place_of_key) == [*range(len(places))]
+        if not (same and np.array_equal(table["rows"][order], whole["rows"])):
+            raise ValueError(CHANGING_ROWS)
+        whole |= {name: column[order] for name, column in table.items() if name not in keys}
+    return whole
+
+
+def _keys_of(table: Table, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return the keys of each row; a missing one is None."""
+    if not keys:
+        return [()]
+    columns = [table[key].tolist() for key in keys]
+    rows = zip(*columns, strict=True)
+    return [tuple(map(_known, row)) for row in rows]
+
+
+def _known(label: Any) -> Any:
+    return None if label != label else label  # noqa: PLR0124  # NaN is no label
+
+
+def _summed_at_once(rows: Frame, keys: Sequence[str], sums: Expressions, place: int) -> Table:
     """Sum the columns for each combination of the keys."""
     columns = [nw.len().alias("rows"), *(col(name).sum() for name in sums)]
     if not keys:
