@@ -134,9 +134,9 @@ def averaged_mix(binned: Binned) -> Mix:
     A row of error r and active band a adds a times a convex function of its critical scale; a broken line with three
     breakpoints, fitted by least squares, stands for it.
     """
-    if binned.half_width == 0:
-        return Mix.of(0.0, [0.0], [1.0])
     active = binned.active
+    if binned.half_width == 0 or not active.mass.any():  # no scale helps
+        return Mix.of(0.0, [0.0], [1.0])
     beyond = np.append(1.0, np.minimum(active.remaining / (binned.half_width * binned.total), 1.0))
     shares = beyond[:-1] - beyond[1:]
     squares = (beyond[:-1] ** 2 - beyond[1:] ** 2) / 2

@@ -44,8 +44,12 @@ from ._model import StreamedModel
 from ._scan import HUGE, TINY, Frame, Scan, Table, col, collected, lit
 
 MOST_GROUPS = 1_000_000  # combinations of blocks and labels that are refused where there are more
-# Sums that Spark forms at a time: of more it would generate methods that Java does not compile.
-MOST_SUMS = 60
+# Sums up to which Java compiles the methods that Spark generates for all of them, and how many it forms at a time
+# where there are more: its methods hold what all models of these sums need.
+MOST_SUMS, PART = 75, 12
+TILE = (
+    3  # pairs of so many and so many models follow each other, so that few models make up some sums
+)
 CHANGING_ROWS = (
     "`frame` must give the same rows each time it is read. Hint: write a sample to a file first."
 )
@@ -239,7 +243,8 @@ def _ratio(models: Sequence[StreamedModel], pair: tuple[int, int], name: str) ->
 def _tested(models: Sequence[StreamedModel], name: str) -> list[tuple[int, int]]:
     """Return the pairs of models, by their places, both of which have a form for a statistic."""
     places = [i for i, model in enumerate(models) if name in model.row_forms]
-    return list(combinations(places, 2))
+    pairs = combinations(places, 2)
+    return sorted(pairs, key=lambda pair: (pair[0] // TILE, pair[1] // TILE))
 
 
 # ---- sums
@@ -282,8 +287,8 @@ def _summed(rows: Frame, keys: Sequence[str], sums: Expressions, place: int) -> 
         return _summed_at_once(rows, keys, sums, place)
     names = [*sums]
     tables = []
-    for start in range(0, len(names), MOST_SUMS):
-        part = {name: sums[name] for name in names[start : start + MOST_SUMS]}
+    for start in range(0, len(names), PART):
+        part = {name: sums[name] for name in names[start : start + PART]}
         tables.append(_summed_at_once(rows, keys, part, place))
     return _joined_by(keys, tables)
 
