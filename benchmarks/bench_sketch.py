@@ -68,7 +68,7 @@ def write(folder: Path, n: int) -> None:
     for i, start in enumerate(range(0, n, PART)):
         rows = min(PART, n - start)
         spread, center = np.exp(0.5 * rng.normal(size=rows)), 10 * rng.normal(size=rows)
-        columns = {"y_true": center + spread * rng.standard_t(5, size=rows)}
+        columns: dict[str, Any] = {"y_true": center + spread * rng.standard_t(5, size=rows)}
         for names in MODELS.values():
             y_pred = center + 0.1 * rng.normal(size=rows)
             below, above = (spread * np.exp(0.5 * rng.normal(size=rows)) for _ in range(2))
@@ -206,9 +206,8 @@ def _done(engine: str, job: str, frame: Any) -> Any:
     if job.startswith("sum"):
         return _sum(engine, frame, _columns(job.removeprefix("sum ")))
     if job == "sketch":
-        return UCCSketch.from_frame(
-            frame, **dict(zip(("y_pred", "lower", "upper"), MODELS["a"], strict=True))
-        )
+        y_pred, lower, upper = MODELS["a"]
+        return UCCSketch.from_frame(frame, y_pred=y_pred, lower=lower, upper=upper)
     models = {name: MODELS[name] for name in JOBS[job]}
     return assess_frame(frame, models, coverage=0.9, block="day" if job.endswith("day") else None)
 

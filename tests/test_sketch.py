@@ -335,4 +335,4 @@ def test_rows_in_units_of_their_own_are_sketched_in_these() -> None:
     iv = ucc.Intervals.from_bounds(y, 0 * y, 0 * y - 1, 0 * y + 1, unit=np.abs(y) + 1)
     c = sketch(iv).ucc()
     for unit in ("raw", "std"):
-        assert c.area(unit=unit) == pytest.approx(ucc.UCC(iv).area(unit=unit), rel=1e-12)  # type: ignore[arg-type]  # both are units
+        assert c.area(unit=unit) == pytest.approx(ucc.UCC(iv).area(unit=unit), rel=1e-12)
