@@ -282,14 +282,14 @@ def data(folder: Path, splits: int, seed: int) -> None:
     headings = [
         "data",
         "pockets per split",
-        "the surest of the first split",
+        "the most significant one of the first split",
         "too narrow: before",
         "after",
         "too wide: before",
         "after",
         "elsewhere: before",
         "after",
-        "typical distance of a pocket from 90% after, beyond chance",
+        "typical distance of a pocket from 90% after, without sampling error",
     ]
     table(headings, (_on_data(name, SETS[name](folder), splits, seed) for name in SETS))
 

@@ -74,7 +74,10 @@ def test_a_frame_without_the_columns_says_which_it_has() -> None:
         ValueError, match=r"AutoARIMA must have both bounds: `AutoARIMA-lo-90` has no upper bound"
     ):
         models_from_frame(pandas_frame(**{"AutoARIMA-hi-90": None}))
-    with pytest.raises(ValueError, match=r"AutoARIMA: a model of several levels must have a prediction beside its bounds"):
+    with pytest.raises(
+        ValueError,
+        match="AutoARIMA: a model of several levels must have a prediction beside its bounds",
+    ):
         models_from_frame(pandas_frame(AutoARIMA=None))
     with pytest.raises(ValueError, match=r"got 'target'\. Its columns are .*unique_id, ds, y"):
         models_from_frame(pandas_frame(), y_true="target")

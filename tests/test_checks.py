@@ -141,8 +141,6 @@ def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
     )
 
 
-
-
 @pytest.mark.parametrize(
     ("rows", "error", "sentence"),
     [
@@ -161,7 +159,11 @@ def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
         (None, TypeError, "rows are chosen by a slice, a mask or a list of row numbers; got None."),
         ([0, 3], IndexError, "rows are numbered from 0 to 2; got 3."),
         ([-4], IndexError, "rows are numbered from 0 to 2; got -4."),
-        ([True, False], IndexError, "a mask must have one entry per row: it has 2 entries for 3 rows."),
+        (
+            [True, False],
+            IndexError,
+            "a mask must have one entry per row: it has 2 entries for 3 rows.",
+        ),
         ([], ValueError, "at least one row must be chosen: [] chooses none of 3."),
         (
             slice(2, 1),

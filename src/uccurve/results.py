@@ -307,6 +307,14 @@ class Segment:
         Upper bound of the coverage as shipped that holds for all segments of the model at once.
     fails, short : bool
         Whether the segment is covered significantly less often than it should be: as delivered, and as shipped.
+
+    Examples
+    --------
+    >>> from uccurve import Intervals, assess
+    >>> iv = Intervals.from_bands([1.0, 2, 3, 9], [0.0] * 4, [3.0] * 4)
+    >>> first, _ = assess(iv, coverage=0.5, by={"site": ["N", "N", "S", "S"]}).segments
+    >>> first.title, first.n, float(first.coverage)
+    ('site N', 2, 1.0)
     """
 
     feature: str
@@ -355,6 +363,12 @@ class SegmentWinner:
     pvalue : float
         Of the paired test against the next model, adjusted for all pairs of models and all segments of the feature;
         nan where no test was possible.
+
+    Examples
+    --------
+    >>> winner = SegmentWinner("site", "N", 80, "net", 3.0, "forest", ahead=0.25, pvalue=0.01)
+    >>> f"{winner.title}: {winner.model} scores {winner.ahead:.0%} better than {winner.runner_up}"
+    'site N: net scores 25% better than forest'
     """
 
     feature: str
@@ -384,6 +398,12 @@ class AcrossSegments:
         Share of the segments in which the model has the smallest score as shipped; None for the reference.
     skill : Estimate
         Median of its skill in the segments, with the interval that their order gives.
+
+    Examples
+    --------
+    >>> series = AcrossSegments("series", "net", 69, best_in=0.59, skill=Estimate(0.12, 0.08, 0.15))
+    >>> f"best in {series.best_in:.0%} of {series.segments} series, median skill {series.skill:.0%}"
+    'best in 59% of 69 series, median skill 12%'
     """
 
     feature: str
