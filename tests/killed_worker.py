@@ -48,7 +48,8 @@ def write(folder: Path) -> None:
 def ends(frame: Any) -> list[float]:
     """Ends of intervals, which take both passes."""
     row = assess_frame(frame, {"m": ("y_pred", "lower", "upper")}, coverage=0.9)["m"]
-    return [row.coverage_low, row.score_low, row.skill_high, row.gain_bandwidth_deficit_low]
+    gain = row.gains["bandwidth_deficit"]
+    return [row.coverage.low, row.score.low, row.skill.high, gain.low]
 
 
 def answer(frame: Any, expected: tuple[UCCSketch, list[float]], found: Found) -> None:
