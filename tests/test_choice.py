@@ -152,7 +152,7 @@ def equal_models(n: int, count: int, seed: int = 0) -> dict[str, ucc.Intervals]:
 def by_hand(
     given: dict[str, ucc.Intervals], fold: npt.NDArray[np.intp], alpha: Fraction
 ) -> tuple[float, float, float]:
-    """Multiplier, fold score and fold half-width, from the definition: choose on the other folds, look at this one."""
+    """Multiplier, fold score and how much wider held-out bands are: choose on the other folds, look at this one."""
     a = float(alpha)
     error = {name: np.abs(iv.y_pred) for name, iv in given.items()}
     band = {name: iv.lower_band for name, iv in given.items()}
@@ -179,15 +179,16 @@ def by_hand(
     together = np.sort(np.concatenate(ratios))
     multiplier = together[ceil((len(together) + 1) * (1 - alpha)) - 1]
     held_out = np.concatenate([scores(name, k * multiplier, part) for name, k, part in winners])
-    widths = np.concatenate([k * multiplier * band[name][part] for name, k, part in winners])
-    return float(multiplier), float(held_out.mean()), float(widths.mean())
+    outside = sum(k * band[name][part].sum() for name, k, part in winners)
+    inside = sum(k * band[name][~part].mean() * part.sum() for name, k, part in winners)
+    return float(multiplier), float(held_out.mean()), float(outside / inside)
 
 
 def test_the_multiplier_is_the_conformal_quantile_of_ratios_on_folds_that_did_not_choose() -> None:
     given = equal_models(200, 6)
     found = ucc.assess(given, coverage=0.9)
     blocks = Blocks.of(given["m0"])
-    multiplier, score, half_width = by_hand(given, fold_of_rows(blocks), Fraction(1, 10))
+    multiplier, score, wider = by_hand(given, fold_of_rows(blocks), Fraction(1, 10))
     verdict = found.verdict
     assert verdict.choice.corrected
     assert verdict.choice.folds == FOLDS
@@ -196,14 +197,35 @@ def test_the_multiplier_is_the_conformal_quantile_of_ratios_on_folds_that_did_no
     assert verdict.choice.own == found[verdict.model].scale
     assert_allclose(verdict.scale, own * multiplier, rtol=1e-12)
     assert_allclose(verdict.score.value, score, rtol=1e-12)
-    assert_allclose(verdict.half_width.value, half_width, rtol=1e-12)
     band = given[verdict.model].lower_band.mean()
-    assert_allclose(half_width, own * multiplier * band, rtol=0.1)
+    assert_allclose(verdict.half_width.value, own * multiplier * band * wider, rtol=1e-12)
+    assert 1 < wider < 1.1
     alone = found[verdict.model]
     for shipped, single in ((verdict.score, alone.score), (verdict.half_width, alone.half_width)):
         # wider, for six models, and about what is held out as the row's is about its own value
         assert shipped.low / shipped.value < single.low / single.value
         assert shipped.high / shipped.value > single.high / single.value
+
+
+def around_zero(error: npt.NDArray[np.float64]) -> ucc.Intervals:
+    return ucc.Intervals.from_bands(np.zeros(len(error)), error, np.full(len(error), 0.5))
+
+
+def test_the_half_width_is_that_of_the_model_that_ships_whoever_wins_the_folds() -> None:
+    rng = np.random.default_rng(0)
+    light = rng.normal(size=150)
+    heavy = rng.standard_t(2, 150)
+    scores = [
+        ucc.assess(around_zero(error), coverage=0.9).verdict.score for error in (light, heavy)
+    ]
+    heavy *= float(scores[0]) / float(scores[1])  # scores alike, with bands of another width
+    given = {"light": around_zero(light), "heavy": around_zero(heavy)}
+    assessed = ucc.assess(given, coverage=0.9)
+    verdict = assessed.verdict
+    assert verdict.tied
+    assert verdict.choice.folds == FOLDS
+    assert assessed["light"].half_width.value > 1.2 * assessed["heavy"].half_width.value
+    assert_allclose(verdict.half_width.value, 0.5 * verdict.scale)
 
 
 def test_folds_are_of_whole_blocks_the_same_in_every_call() -> None:

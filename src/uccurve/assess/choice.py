@@ -13,7 +13,15 @@ from uccurve._arrays import Indices, equal_weights
 from uccurve._paths import Path
 from uccurve._scoring import quantiles
 from uccurve._vocabulary import Array
-from uccurve.assess.source import DELIVERED_SCORE, SCORE, Evidence, Source, estimate, half_width
+from uccurve.assess.source import (
+    DELIVERED_SCORE,
+    SCORE,
+    Evidence,
+    Place,
+    Source,
+    estimate,
+    half_width,
+)
 from uccurve.evidence.inference import ROUNDING, Span, holm, linear_estimate, paired_t_test
 from uccurve.evidence.units import UNKNOWN_SPREAD, Blocks, Spread, Units
 from uccurve.points import Estimate
@@ -185,13 +193,14 @@ class Winner(NamedTuple):
 class NestedChoice:
     """What the choice among models does to new rows.
 
-    `multiplier` multiplies the factor of the model that is chosen (is added to its shift), `score` and `half_width`,
-    in units of y, are those of rows that neither the choice nor the factor has seen.
+    `multiplier` multiplies the factor of the model that is chosen (is added to its shift), `score`, in units of y, is
+    that of rows that neither the choice nor the factor has seen, and `wider` is the ratio of the winners' mean
+    half-width there to that on the rows that they were chosen on.
     """
 
     multiplier: float
     score: float
-    half_width: float
+    wider: float
     folds: int
 
 
@@ -275,16 +284,21 @@ def _conformal_quantile(values: Array, weight: Array | None, q: Fraction) -> flo
 def _held_out(
     folds: Sequence[Fold], winners: Sequence[Winner], multiplier: float, alpha: float
 ) -> NestedChoice:
-    """Mean score and half-width of all rows, each under the winner of its fold at its factor times the multiplier."""
+    """Score and width of all rows, each under the winner of its fold at its factor times the multiplier."""
     score = 0.0
-    half_width = 0.0
+    width_outside = 0.0
+    width_inside = 0.0
     for fold, winner in zip(folds, winners, strict=True):
         part = winner.path.subset(fold.rows)
         t = moved(winner.t, multiplier, additive=part.vary == "shift")
         score += part.score(t, alpha) * part.total
-        half_width += part.mean_half_width_at(t) * part.total
-    total = winners[0].path.total
-    return NestedChoice(multiplier, score / total, half_width / total, len(folds))
+        outside = part.mean_half_width_at(t) * part.total
+        rest = winner.path.total - part.total
+        inside = (winner.path.mean_half_width_at(t) * winner.path.total - outside) / rest
+        width_outside += outside
+        width_inside += inside * part.total
+    wider = width_outside / width_inside if width_inside > 0 else 1.0
+    return NestedChoice(multiplier, score / winners[0].path.total, wider, len(folds))
 
 
 # ---- the decision
@@ -462,9 +476,10 @@ def _half_width(
     *,
     unchanged: bool,
 ) -> Estimate:
-    """Mean half-width of what ships; of rows that the choice has not seen, where the choice is paid for.
+    """Mean half-width of what ships, at the factor of the verdict.
 
-    The model that looked best is likely to have had narrow bands on these rows.
+    The model that looked best is likely to have had narrow bands on these rows: where the choice is paid for, they are
+    as much wider as those of the winners were on rows that the choice had not seen.
     """
     if not isfinite(t):
         return Estimate(inf if t > 0 else nan)
@@ -473,7 +488,8 @@ def _half_width(
     estimate_of_row = half_width(source, confidence_level)
     if nested is None or isnan(estimate_of_row.value):  # a bound without a prediction has no width
         return estimate_of_row
-    return _as_held_out(estimate_of_row, nested.half_width / source.unit)
+    shipped = source.widths(Place(t, t, t)).value
+    return _as_held_out(estimate_of_row, shipped * nested.wider)
 
 
 def _score(
