@@ -249,6 +249,14 @@ def test_coverage_as_delivered_is_told_of_three_models() -> None:
         (5, ("too narrow",), "The other three models miss the target."),
         (6, ("kept", "too narrow"), "Of the other four models, two miss it."),
         (14, ("kept",), "The other 12 models do not miss the target."),
+        (4, ("kept", "unclear"), "Of the other two models, one keeps it and one is unclear."),
+        (4, ("unclear",), "Whether the other two models keep the target is unclear."),
+        (
+            5,
+            ("kept", "unclear", "too wide"),
+            "Of the other three models, one keeps it, one misses it and one is unclear.",
+        ),
+        (6, ("too narrow", "unclear"), "Of the other four models, two miss it and two are unclear."),
     ],
 )
 def test_broken_promises_of_the_rest_are_counted_in_english(

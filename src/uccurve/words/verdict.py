@@ -426,14 +426,27 @@ def _rest_in_words(named: Sequence[ModelRow], rest: Sequence[ModelRow]) -> str:
     if not judged:
         return ""
     missing = sum(row.promise in BROKEN for row in judged)
+    unclear = sum(row.promise == "unclear" for row in judged)
     single = len(judged) == 1
-    others = "The other model" if single else f"The other {spelled(len(judged))} models"
+    others = "the other model" if single else f"the other {spelled(len(judged))} models"
     if missing == len(judged):
         too = " as well" if all(row.promise in BROKEN for row in named) else ""
-        return f" {others} {'misses' if single else 'miss'} the target{too}."
+        return f" {_capital(others)} {'misses' if single else 'miss'} the target{too}."
+    if unclear == len(judged):
+        return f" Whether {others} {'keeps' if single else 'keep'} the target is unclear."
+    if unclear:
+        kept = len(judged) - missing - unclear
+        counts = ((kept, "keeps", "keep"), (missing, "misses", "miss"))
+        claims = [f"{spelled(n)} {one if n == 1 else several} it" for n, one, several in counts if n]
+        claims.append(f"{spelled(unclear)} {'is' if unclear == 1 else 'are'} unclear")
+        return f" Of {others}, {joined(claims)}."
     if not missing:
-        return f" {others} {'does' if single else 'do'} not miss the target."
-    return f" Of the other {spelled(len(judged))} models, {spelled(missing)} {'misses' if missing == 1 else 'miss'} it."
+        return f" {_capital(others)} {'does' if single else 'do'} not miss the target."
+    return f" Of {others}, {spelled(missing)} {'misses' if missing == 1 else 'miss'} it."
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _worst_segment(case: Case) -> Iterator[str]:
