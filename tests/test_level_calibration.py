@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import uccurve as ucc
+from model_rows import assessment, row
 from uccurve.assess.levels import best_factor, pit, wis_rows
 from uccurve.evidence.units import Blocks
+from uccurve.points import Estimate
 from uccurve.results import PIT
+from uccurve.view import pit_finding
+from uccurve.words.columns import PIT_SHAPE
 
 Array = NDArray[np.float64]
 
@@ -205,6 +209,19 @@ def test_one_row_per_model_whatever_its_levels_and_all_of_it_in_json() -> None:
     assert len(data["pit"]["density"]) == 2 * len(LEVELS) + 2
     assert pl.DataFrame(found["many"].levels)["level"].to_list() == list(LEVELS)
     assert "levels" not in found.to_frame("polars").columns
+
+
+def test_a_histogram_within_its_band_is_no_evidence_and_not_called_flat() -> None:
+    inside = PIT((0.0, 0.5, 1.0), (Estimate(1.0, 0.9, 1.1), Estimate(1.0, 0.9, 1.1)))
+    outside = PIT((0.0, 0.5, 1.0), (Estimate(0.5, 0.9, 1.1), Estimate(1.5, 0.9, 1.1)))
+    rows = [row("a", pit=inside), row("b", pit=outside), row("c", pit=None)]
+    assert [PIT_SHAPE.read(one) for one in rows] == ["no evidence", "not flat", None]
+    told = [pit_finding(assessment([one])) for one in rows[:2]]
+    assert told == [
+        "The PIT histogram is not shown to be uneven",
+        "The PIT histogram is not flat",
+    ]
+    assert pit_finding(assessment(rows)) == "1 of 2 PIT histograms is shown to be uneven"
 
 
 def test_pictures_show_levels_and_pit() -> None:

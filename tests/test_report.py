@@ -657,6 +657,31 @@ def test_segments_that_the_factor_for_all_rows_fixes_are_one_sentence() -> None:
     assert len(shown.worst.rows) == 10
 
 
+def test_a_segment_that_the_factor_itself_breaks_is_told_with_both_coverages() -> None:
+    broken: dict[str, Any] = {
+        "fails": False,
+        "short": True,
+        "coverage": Estimate(1.0, 0.98, 1.0),
+        "shipped_coverage": Estimate(0.609, 0.5, 0.7),
+    }
+    one = segments(assessment([row(), mean8()], segments=[segment("1", "OLS", **broken)]))
+    assert one is not None
+    assert one.headline == (
+        "After rescaling, 1 of 1 model-segment pairs covers significantly less than 90%."
+    )
+    assert one.sentences == ["Bands × 0.97 take hour 1 of OLS from 100% to 60.9%."]
+    own = [segment(f"{i}", "OLS", **broken) for i in range(5)]
+    own.append(segment("6", "OLS", fails=True))
+    several = segments(assessment([row(), mean8()], segments=own))
+    assert several is not None
+    assert several.sentences == [
+        (
+            "Bands × 0.97 take 5 segments of OLS below 90%, hour 0 from 100% to 60.9%, "
+            "hour 1 from 100% to 60.9%, hour 2 from 100% to 60.9% and two more."
+        )
+    ]
+
+
 def test_without_a_promise_segments_are_held_against_the_models_other_rows() -> None:
     found = [segment("a", target=None), segment("b", fails=False, target=None)]
     shown = segments(assessment([row(promise=None)], segments=found, settings=OPEN))

@@ -256,7 +256,11 @@ def test_coverage_as_delivered_is_told_of_three_models() -> None:
             ("kept", "unclear", "too wide"),
             "Of the other three models, one keeps it, one misses it and one is unclear.",
         ),
-        (6, ("too narrow", "unclear"), "Of the other four models, two miss it and two are unclear."),
+        (
+            6,
+            ("too narrow", "unclear"),
+            "Of the other four models, two miss it and two are unclear.",
+        ),
     ],
 )
 def test_broken_promises_of_the_rest_are_counted_in_english(

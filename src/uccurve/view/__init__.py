@@ -502,8 +502,16 @@ def _keeps(kept: bool) -> str:
 
 
 def pit_finding(assessment: Assessment) -> str:
-    """Return whose observations fall evenly among the model's own quantiles."""
-    shapes = [row.pit.is_flat for row in assessment.rows if row.pit is not None]
-    if len(shapes) == 1:
-        return "The PIT histogram is flat" if shapes[0] else "The PIT histogram is not flat"
-    return f"{sum(shapes) or 'None'} of {len(shapes)} PIT histograms {'is' if sum(shapes) < 2 else 'are'} flat"
+    """Return of how many models the observations fall unevenly among their own quantiles."""
+    uneven = [not row.pit.is_flat for row in assessment.rows if row.pit is not None]
+    count = sum(uneven)
+    if len(uneven) == 1:
+        return (
+            "The PIT histogram is not flat"
+            if count
+            else "The PIT histogram is not shown to be uneven"
+        )
+    if count == len(uneven):
+        return f"None of {count} PIT histograms is flat"
+    are = "is" if count < 2 else "are"
+    return f"{count or 'None'} of {len(uneven)} PIT histograms {are} shown to be uneven"

@@ -628,17 +628,17 @@ POCKETS: tuple[Column, ...] = (
 
 
 def _shape(row: ModelRow) -> str | None:
-    """Whether a PIT histogram is flat; None for a model without."""
+    """Whether a PIT histogram is shown not to be flat; None for a model without."""
     if row.pit is None:
         return None
-    return "flat" if row.pit.is_flat else "not flat"
+    return "no evidence" if row.pit.is_flat else "not flat"
 
 
 PIT_SHAPE = Column(
     "pit",
     "PIT",
     words,
-    "Whether observations fall evenly between the model's quantiles, within the {level} simultaneous band.",
+    "Whether observations fall unevenly between the model's quantiles, by more than the {level} simultaneous band.",
     _shape,
 )
 

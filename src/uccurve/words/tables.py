@@ -31,7 +31,16 @@ from uccurve.words.columns import (
     segment_columns,
     unit_in_words,
 )
-from uccurve.words.formats import Shipment, columns_of, coverage, joined, padded, short
+from uccurve.words.formats import (
+    Shipment,
+    columns_of,
+    coverage,
+    joined,
+    padded,
+    share,
+    short,
+    spelled,
+)
 
 if TYPE_CHECKING:
     from uccurve.results import Assessment, Comparison, ModelRow, Segment, SegmentWinner
@@ -39,6 +48,7 @@ if TYPE_CHECKING:
 # How many pairs, segments and levels a first look shows.
 PAIRS_SHOWN = 5
 SEGMENTS_SHOWN = 10
+BROKEN_NAMED = 3  # segments that are named of those that a factor breaks
 MODELS_SHOWN = 4
 LEVELS_SHOWN = 6
 SHIPS, TIED = "▸", "≈"  # signs before the names of models
@@ -351,11 +361,18 @@ def segments_title(assessment: Assessment) -> str:
         than = "than the model's other rows"
         claim = f"{failing} of {len(segments)} {what} {_cover(failing)} significantly less {than}"
     else:
+        after = "After" if any(map(_is_broken_by_factor, segments)) else "Even after"
         claim = (
-            f"Even after rescaling, {failing} of {len(segments)} {what} {_cover(failing)} significantly "
+            f"{after} rescaling, {failing} of {len(segments)} {what} {_cover(failing)} significantly "
             f"less than {coverage(asked)}"
         )
     return f"{claim}; {untested} not tested" if untested else claim
+
+
+def _is_broken_by_factor(segment: Segment) -> bool:
+    """Whether a segment falls short as shipped only, by the factor (or shift) for all rows."""
+    falls = segment.shipped_coverage.value < segment.coverage.value
+    return segment.short and not segment.fails and falls
 
 
 def _cover(count: int) -> str:
@@ -388,11 +405,12 @@ def sentences(assessment: Assessment) -> Iterator[str]:
 
 
 def fixed(row: ModelRow, assessment: Assessment) -> Iterator[str]:
-    """Return which failing segments of a model its factor fixes, and which are only no longer shown to fail.
+    """Return which segments a model's factor breaks, which failing ones it fixes, and which only stop to fail.
 
     A segment is fixed where its coverage as shipped reaches the target up to the tolerance.
     """
     settings = assessment.settings
+    yield from _broken(row, assessment)
     failing = [
         segment for segment in assessment.segments if segment.model == row.name and segment.fails
     ]
@@ -419,6 +437,32 @@ def fixed(row: ModelRow, assessment: Assessment) -> Iterator[str]:
             f"leave {covers} below {coverage(settings.coverage)}, though no longer shown to fail"
         )
     yield f"{bands} {joined(claims)}."
+
+
+def _broken(row: ModelRow, assessment: Assessment) -> Iterator[str]:
+    """Which segments a model's factor takes below the target, from which coverage to which."""
+    asked = assessment.settings.coverage
+    segments = [
+        segment
+        for segment in assessment.segments
+        if segment.model == row.name and _is_broken_by_factor(segment)
+    ]
+    if not segments or asked is None:
+        return
+    lowest = sorted(segments, key=lambda segment: segment.shipped_coverage.value)
+    model = short(row.name)
+    bands = f"Bands {Shipment(row.name, row.move, row.side).change} take"
+    if len(lowest) == 1:
+        yield f"{bands} {short(lowest[0].title)} of {model} {_fall(lowest[0])}."
+        return
+    claims = [f"{short(segment.title)} {_fall(segment)}" for segment in lowest[:BROKEN_NAMED]]
+    if len(lowest) > BROKEN_NAMED:
+        claims.append(f"{spelled(len(lowest) - BROKEN_NAMED)} more")
+    yield f"{bands} {len(lowest)} segments of {model} below {coverage(asked)}, {joined(claims)}."
+
+
+def _fall(segment: Segment) -> str:
+    return f"from {share(segment.coverage.value)} to {share(segment.shipped_coverage.value)}"
 
 
 def _which(count: int, total: int) -> str:

@@ -437,7 +437,9 @@ def _rest_in_words(named: Sequence[ModelRow], rest: Sequence[ModelRow]) -> str:
     if unclear:
         kept = len(judged) - missing - unclear
         counts = ((kept, "keeps", "keep"), (missing, "misses", "miss"))
-        claims = [f"{spelled(n)} {one if n == 1 else several} it" for n, one, several in counts if n]
+        claims = [
+            f"{spelled(n)} {one if n == 1 else several} it" for n, one, several in counts if n
+        ]
         claims.append(f"{spelled(unclear)} {'is' if unclear == 1 else 'are'} unclear")
         return f" Of {others}, {joined(claims)}."
     if not missing:
