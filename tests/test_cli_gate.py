@@ -346,3 +346,22 @@ def test_a_failing_model_is_named_among_several(run: Run, tmp_path: Path) -> Non
 
 def test_what_was_not_promised_cannot_fail(run: Run) -> None:
     refused(run("assess", "base.csv", "--fail-on", "promise"), "--fail-on .* Hint: --coverage 90%")
+
+
+def test_a_score_that_nobody_could_test_stops_a_pull_request(run: Run, tmp_path: Path) -> None:
+    for name, factor in (("safe", 8.0), ("absurd", 80.0)):
+        wide = scaled(factor).with_columns(y=pl.col("pred") + (pl.col("y") - pl.col("pred")) / 4)
+        missed = pl.col("id") == (0 if name == "safe" else -1)
+        wide = wide.with_columns(upper=pl.when(missed).then("pred").otherwise("upper"))
+        wide = wide.with_columns(
+            y=pl.when(pl.col("id") == 0).then(pl.col("pred") + 0.1).otherwise("y")
+        )
+        wide.write_csv(tmp_path / f"{name}.csv")
+    found = run("gate", "safe.csv", "absurd.csv", "--coverage", "90%")
+    assert found.returncode == 3
+    first = "Gate failed: the score could not be tested (fewer than two misses)."
+    assert found.stdout.splitlines()[0] == first
+    asked = ("gate", "safe.csv", "absurd.csv", "--coverage", "90%", "--allow-unclear")
+    allowed = run(*asked)
+    assert allowed.returncode == 0
+    assert "(2 checks, 1 not tested)" in allowed.stdout.splitlines()[0]

@@ -220,3 +220,51 @@ def test_names_cannot_become_markup() -> None:
     for markup in ("<img", "@everyone", "](c)", "|a|", "`d`"):
         assert markup not in text.replace(r"\|a\|", "").replace(r"\`d\`", "")
     assert r"\[b\]\(c\)" in text
+
+
+def covering(width: float, n: int = 300) -> Intervals:
+    """Bands so wide that they cover every row."""
+    rng = np.random.default_rng(21)
+    y = rng.normal(size=n)
+    return Intervals.from_bands(y, np.zeros(n), width * rng.uniform(8, 9, n))
+
+
+def test_a_score_that_could_not_be_tested_is_no_pass() -> None:
+    old = covering(1)
+    missing_once = Intervals.from_bands(
+        old.y_true, old.y_pred, np.where(np.arange(300) == 0, 1e-3, old.lower_band)
+    )
+    found = gate(missing_once, old.calibrated(scale=10), coverage=0.9)
+    assert not found.checks[1].is_tested
+    assert not found.passed
+    assert found.headline == "Gate failed: the score could not be tested (fewer than two misses)."
+    assert [line[:4] for line in found.to_text().splitlines()[1:3]] == ["ok  ", "FAIL"]
+    assert "misses fewer than two rows (or blocks); allow_unclear passes" in found.notes[0]
+    allowed = gate(missing_once, old.calibrated(scale=10), coverage=0.9, allow_unclear=True)
+    assert allowed.passed
+    assert (
+        allowed.headline == "Gate passed: proposed may replace baseline (2 checks, 1 not tested)."
+    )
+    worse = gate(old, old.calibrated(scale=1e-3), coverage=0.9)
+    assert worse.headline == (
+        "Gate failed: 2 of 2 checks, 1 not tested; the score could not be tested (fewer than two misses)."
+    )
+
+
+def test_widths_are_compared_where_nothing_is_missed() -> None:
+    old = covering(1)
+    score = gate(old, old.calibrated(scale=10), coverage=0.9).checks[1]
+    assert score.is_tested
+    assert not score.passed
+    widths = 9 * (old.lower_band + old.upper_band)
+    error = widths.std(ddof=1) / 300**0.5
+    assert_allclose(score.difference.value, widths.mean(), rtol=1e-9)
+    reach = scipy.stats.t.ppf(0.975, 299) * error
+    assert_allclose(score.difference.high, widths.mean() + reach, rtol=1e-9)
+    assert gate(old, old.calibrated(scale=0.9), coverage=0.9).passed
+    assert gate(old, old, coverage=0.9).passed
+
+
+def test_widths_decide_only_where_both_are_shown_to_cover_too_much() -> None:
+    few = covering(1, 20)  # as many rows are all covered at 90% in one of eight samples
+    assert not gate(few, few.calibrated(scale=1.1), coverage=0.9).checks[1].is_tested

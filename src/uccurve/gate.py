@@ -303,7 +303,8 @@ def gate(
     tolerance : float, optional
         As in `assess`.
     allow_unclear : bool
-        Whether to pass intervals of which too little is known to say that they keep the promise.
+        Whether to pass intervals of which too little is known to say that they keep the promise, or whose score could
+        not be tested.
     by, bins, block
         As in `assess`: segments that must keep the promise too, and dependent rows.
     names : tuple of str
@@ -313,8 +314,9 @@ def gate(
     Coverage as delivered, of all rows and of each segment: one-sided binomial tail with the effective number of rows.
     Interval score as delivered: one-sided paired t test of the rows' differences, with one degree of freedom less than
     there are rows (or blocks) that the baseline misses: what it happened not to miss makes it look too good, what the
-    proposed intervals happened not to miss makes them look no worse. Holm's method within all rows, and within the
-    segments.
+    proposed intervals happened not to miss makes them look no worse. With fewer than two of them the score cannot be
+    tested, and the gate fails. Where neither model misses a row, and both are shown to cover too much, the scores are
+    widths, which are compared with all degrees of freedom. Holm's method within all rows, and within the segments.
 
     A gate that always compares with the last accepted model lets small losses add up: freeze the baseline.
 
@@ -345,11 +347,14 @@ def gate(
     parts = segment_rows(by, blocks, bins)
     promised = settings.promised
     coverage_check = _overall_coverage(new, promised, allow_unclear=allow_unclear)
-    whole = _judged(
-        [coverage_check, _score_check(new, saved or sources[names[0]], allowed)],
-        level,
-        halved=bool(parts),
+    score_check = _score_check(
+        new,
+        saved or sources[names[0]],
+        allowed,
+        covers_too_much=coverage_check.difference.low > 0,
     )
+    score_check = replace(score_check, passed=allow_unclear or score_check.is_tested)
+    whole = _judged([coverage_check, score_check], level, halved=bool(parts))
     in_segments = [_coverage_check(new, part) for part in parts]
     of_segments = _judged(in_segments, level, halved=True)
     conditions = (*whole, *of_segments)
@@ -412,9 +417,16 @@ def _coverage_check(source: RowsSource, part: SegmentRows | None = None) -> Chec
 
 
 def _score_check(
-    source: RowsSource, baseline: RowsSource | SavedScore, margin: tuple[float, float]
+    source: RowsSource,
+    baseline: RowsSource | SavedScore,
+    margin: tuple[float, float],
+    *,
+    covers_too_much: bool,
 ) -> Check:
-    """Whether the score as delivered is not above the baseline's, with its margin, by more than chance."""
+    """Whether the score as delivered is not above the baseline's, with its margin, by more than chance.
+
+    Where neither misses a row, and so many rows are covered that both are shown to cover too much, scores are widths.
+    """
     path = source.path
     mine = path.score_rows(path.delivered, float(source.alpha))
     value = path.mean(mine)
@@ -427,8 +439,11 @@ def _score_check(
     else:
         theirs = baseline.path.score_rows(path.delivered, float(source.alpha))
         reference = path.mean(theirs)
-        degrees = score_degrees(baseline.path, path.delivered, source.units)
-        spread = _spread(mine - allowed * theirs, source).limited(degrees)
+        spread = _spread(mine - allowed * theirs, source)
+        are_widths = covers_too_much and _covers_all(source) and _covers_all(baseline)
+        if not are_widths:
+            degrees = score_degrees(baseline.path, path.delivered, source.units)
+            spread = spread.limited(degrees)
     excess = value - allowed * reference - margin[0]
     pvalue = one_sided_t_test(excess, spread, size=max(value, reference))
     reach = reach_of(spread, source.settings.confidence_level)
@@ -444,6 +459,12 @@ def _score_check(
     )
 
 
+def _covers_all(source: RowsSource) -> bool:
+    """Whether a model as delivered misses no row."""
+    path = source.path
+    return not (path.critical > path.delivered).any()
+
+
 def _spread(rows: Array, source: RowsSource) -> Spread:
     """Return how sure the mean of what each row adds is."""
     return source.units.spread((rows - source.path.mean(rows)) * weights(source.path))
@@ -456,8 +477,14 @@ def _headline(conditions: Sequence[Check], names: tuple[str, str], *, passed: bo
     tested = f"{untested} not tested" if untested else "all tested"
     if passed:
         return f"Gate passed: {short(names[1])} may replace {short(names[0])} ({total}, {tested})."
-    failed = sum(not check.passed for check in conditions)
-    return f"Gate failed: {failed} of {total}, {tested}."
+    failed = [check for check in conditions if not check.passed]
+    outcome = f"Gate failed: {len(failed)} of {total}, {tested}"
+    untested_score = "the score could not be tested (fewer than two misses)"
+    if all(check.is_tested for check in failed):
+        return f"{outcome}."
+    if len(failed) == 1:
+        return f"Gate failed: {untested_score}."
+    return f"{outcome}; {untested_score}."
 
 
 def _notes(conditions: Sequence[Check], saved: SavedScore | None) -> Iterator[str]:
@@ -475,4 +502,5 @@ def _notes(conditions: Sequence[Check], saved: SavedScore | None) -> Iterator[st
         )
         yield f"{len(untested)} {what} and could not be tested, first {short(untested[0] or '')}"
     if not score.is_tested:
-        yield "the score could not be tested: the baseline misses fewer than two rows (or blocks)"
+        hint = "" if score.passed else "; allow_unclear passes such intervals"
+        yield f"the score could not be tested: the baseline misses fewer than two rows (or blocks){hint}"

@@ -172,7 +172,7 @@ def gate_command(
     ] = "0",
     tolerance: options.Tolerance = None,
     allow_unclear: Annotated[
-        bool, option("--allow-unclear", "Pass too little evidence on the coverage.")
+        bool, option("--allow-unclear", "Pass too little evidence on coverage or score.")
     ] = False,
     old: Annotated[str | None, option("--baseline", "Model to compare with.", "NAME")] = None,
     new: Annotated[str | None, option("--proposed", "Model to judge.", "NAME")] = None,
