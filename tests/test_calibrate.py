@@ -554,6 +554,17 @@ def test_a_percentage_as_floor_of_new_rows_is_refused() -> None:
         IntervalCalibrator(coverage=0.5).fit(made(5)).apply_bounds([0], [0], [1], min_band="5%")  # type: ignore[arg-type]
 
 
+def test_new_rows_that_need_a_floor_are_told_a_number() -> None:
+    calibrator = IntervalCalibrator(coverage=0.5).fit(made(5))
+    with pytest.raises(
+        ValueError, match=r"1 of 2 rows does not.*Hint: give min_band=0.05 \(5% of the mean"
+    ) as told:
+        calibrator.apply_bounds([5.0, 1.0], [0.0, 0.0], [2.0, 2.0])
+    assert '5%"' not in str(told.value)
+    lower, upper = calibrator.apply_bounds([5.0, 1.0], [0.0, 0.0], [2.0, 2.0], min_band=0.05)
+    assert lower[0] < upper[0]
+
+
 # ---- dependent rows: what the next block will cover
 
 

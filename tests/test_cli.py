@@ -483,10 +483,6 @@ def test_a_reader_that_stops_early_is_no_error_to_see(csv: Path) -> None:
             "write a number in units of y, or a percentage",
         ),
         (["gate", "x.csv", "y.csv", "--level", "5"], "Did you mean 5%?"),
-        (
-            ["calibrate", "x.csv", "y.csv", "-o", "z", "--coverage", "0.9", "--min-band", "5%"],
-            "a percentage depends",
-        ),
         (["reproduce", "wine"], "No such command 'reproduce'"),
     ],
 )

@@ -19,6 +19,7 @@ from pages import DOCS, Reader
 from test_cli import PROGRAM, Run, intervals, models, refused, run
 from uccurve._files import unpacked
 from uccurve.cli._assessing import example
+from uccurve.words.formats import number
 
 __all__ = ["run"]  # the fixture
 
@@ -168,6 +169,37 @@ def test_what_was_saved_is_applied_later_as_it_was_at_once(run: Run, tmp_path: P
     assert "b, south, 3" in found.stdout
     assert " below, × " in found.stdout
     refused(run("apply", "cal.json", "new.csv", "-o", "later.csv"), "later.csv exists already")
+
+
+def test_a_percentage_as_floor_becomes_the_number_of_the_calibration_rows(
+    run: Run, tmp_path: Path
+) -> None:
+    for name, rows, seed in (("odd.csv", 200, 0), ("later.csv", 50, 9)):
+        outside = models(rows, seed=seed).with_columns(
+            b_pred=pl.when(pl.int_range(pl.len()) % 10 == 0)
+            .then(pl.col("b_upper") + 1)
+            .otherwise("b_pred")
+        )
+        outside.write_csv(tmp_path / name)
+    frame = pl.read_csv(tmp_path / "odd.csv")
+    half = [float((frame[f"{m}_upper"] - frame[f"{m}_lower"]).mean()) / 2 for m in ("a", "b")]  # type: ignore[arg-type]  # a mean of floats
+    asked = ("calibrate", "odd.csv", "later.csv", "--coverage", "90%")
+    refused(run(*asked, "-o", "never.csv"), "Hint: pass --min-band 5%")
+    found = run(*asked, "--min-band", "5%", "-o", "one.csv", "--save", "odd.json")
+    assert found.returncode == 0, found.stderr
+    learnt = json.loads((tmp_path / "odd.json").read_text())["min_band"]
+    assert learnt == pytest.approx(0.05 * min(half), rel=1e-12)
+    least = "a" if half[0] < half[1] else "b"
+    assert f"--min-band 5% is {number(learnt)}, that share of the mean half-width of {least}" in (
+        found.stderr
+    )
+    models(200).write_csv(tmp_path / "plain.csv")
+    run("calibrate", "plain.csv", "--coverage", "90%", "--save", "plain.json")
+    again = "Hint: calibrate again with --min-band 5% to raise such bands"
+    refused(run("apply", "plain.json", "later.csv", "-o", "never.csv"), again)
+    by_number = run(*asked, "--min-band", repr(learnt), "-o", "two.csv")
+    assert by_number.returncode == 0, by_number.stderr
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 
 
 def test_a_saved_calibration_comes_from_a_pipe_or_packed(run: Run, tmp_path: Path) -> None:

@@ -136,13 +136,40 @@ def test_segments_and_blocks_may_be_columns_of_any_file(run: Run, tmp_path: Path
     assert found["settings"]["block"] == "24 blocks by unique_id"
 
 
+def test_forecasts_of_series_that_the_truth_lacks_do_not_wait(run: Run, tmp_path: Path) -> None:
+    some = panel().select("unique_id", "ds", "y")
+    lacking = some.filter(~pl.col("unique_id").is_in(["s00", "s01", "s02", "s03"]))
+    lacking.write_csv(tmp_path / "lacking.csv")
+    lacking.filter(pl.col("ds") < lacking["ds"].max()).write_csv(tmp_path / "waiting.csv")
+    of_series = panel().filter(pl.col("unique_id").is_in(["s00", "s01", "s02", "s03"])).height
+    last = lacking.filter(pl.col("ds") == lacking["ds"].max()).height
+    asked = (*KEYS, "--coverage", "90%", "--json", "-")
+    alone = json.loads(run("assess", "hub.csv", "lacking.csv", *asked).stdout)
+    which = "does not have the unique_id (s00, s01, s02 and one more)"
+    note = f"lacking.csv {which} of {of_series} of 960 forecasts, which were left out"
+    assert note in alone["notes"]
+    both = json.loads(run("assess", "hub.csv", "waiting.csv", *asked).stdout)
+    note = (
+        f"waiting.csv {which} of {of_series} of 960 forecasts, and {last} wait for their observation: "
+        f"these {of_series + last} were left out"
+    )
+    assert note in both["notes"]
+
+
 def test_forecasts_without_an_observation_wait_and_are_counted(run: Run, tmp_path: Path) -> None:
-    panel().select("unique_id", "ds", "y").head(900).write_csv(tmp_path / "part.csv")
+    panel().select("unique_id", "ds", "y").head(930).write_csv(tmp_path / "part.csv")
     asked = ("assess", "hub.csv", "part.csv", *KEYS, "--coverage", "90%")
     found = json.loads(run(*asked, "--json", "-").stdout)
-    assert "60 of 960 forecasts wait for their observation and were left out" in found["notes"]
-    assert found["models"]["ETS"]["n"] == 900
+    assert "30 of 960 forecasts wait for their observation and were left out" in found["notes"]
+    assert found["models"]["ETS"]["n"] == 930
     assert found["missing"] is None
+    weeks = panel().rename({"ds": "week"})
+    weeks.drop("y").write_csv(tmp_path / "weeks.csv")
+    early = weeks.filter(pl.col("week") < weeks["week"].max())
+    early.select("unique_id", "week", "y").write_csv(tmp_path / "early.csv")
+    told = run("assess", "weeks.csv", "early.csv", "--on", "unique_id,week", "--json", "-").stdout
+    waiting = f"{len(weeks) - len(early)} of 960 forecasts wait for their observation"
+    assert any(waiting in note for note in json.loads(told)["notes"])
     pl.concat([panel(), panel().head(3)]).write_csv(tmp_path / "twice.csv")
     refused(
         run("assess", "hub.csv", "twice.csv", *KEYS),

@@ -278,9 +278,11 @@ class IntervalCalibrator:
                 f"`min_band` must be a number in units of y_true here; got {min_band!r}."
             )
         known: Any = next((column for column in (y_pred, lower, upper) if column is not None), None)
-        new = self.apply(
-            Intervals.from_bounds(known, y_pred, lower, upper, min_band=min_band), groups=groups
-        )
+        try:
+            intervals = Intervals.from_bounds(known, y_pred, lower, upper, min_band=min_band)
+        except checks.Refusal as error:
+            raise _with_number(error, y_pred, lower, upper) from None
+        new = self.apply(intervals, groups=groups)
         return new.lower, new.upper
 
     def coverage_range(self, rows: int, *, share: float = 0.95) -> tuple[float, float]:
@@ -438,3 +440,15 @@ class IntervalCalibrator:
             one = learnt.get(label) or learnt[None]
             lower[rows], upper[rows] = one.lower, one.upper
         return lower, upper
+
+
+def _with_number(error: checks.Refusal, y_pred: Any, lower: Any, upper: Any) -> checks.Refusal:
+    """Return a refusal that names the minimum band as a number, where it asks for one."""
+    if "min_band" not in error.hint.arguments:
+        return error
+    ends = [np.asarray(end, np.float64) for end in (lower, upper) if end is not None]
+    first = np.asarray(y_pred, np.float64) if len(ends) == 1 else ends[0]
+    half_width = float(np.mean(np.abs(ends[-1] - first))) / len(ends)
+    share = checks.floor(error.hint.arguments["min_band"], half_width)
+    text = "give {min_band} (5% of the mean half-width here) to the calibration rows and to these"
+    return checks.Refusal(error.what, checks.Hint(text, {"min_band": float(f"{share:.3g}")}))

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import zstandard
 
-from uccurve._refusals import as_written, prefixed
+from uccurve._refusals import Hint, Refusal, as_written, prefixed
 from uccurve._saved import (
     ANY,
     FLAG,
@@ -270,7 +270,15 @@ def _of_verdict(part: Part, name: str, level: float | None) -> ModelColumns:
 def apply_file(saved: str, new: str, request: Request, outputs: Outputs) -> None:
     """Write a file with bounds calibrated by what an earlier `calibrate` kept."""
     outputs.check(saved, new)
-    _write(*_calibrated(new, SavedCalibration.read(FileSource.of(saved)), request), outputs)
+    learnt = SavedCalibration.read(FileSource.of(saved))
+    try:
+        calibrated = _calibrated(new, learnt, request)
+    except Refusal as error:
+        if "min_band" not in error.hint.arguments:
+            raise
+        again = Hint("calibrate again with {min_band} to raise such bands", error.hint.arguments)
+        raise Refusal(error.what, again) from None
+    _write(*calibrated, outputs)
 
 
 def _ship(learnt: Learnt, new: str | None, request: Request, outputs: Outputs) -> None:
@@ -289,7 +297,7 @@ def _opened(path: str, request: Request) -> DataFile:
 
 def _learnt(reading: Reading, target: float | None, options: Mapping[str, Any]) -> Learnt:
     """Fit one calibrator for each level of each model, to the target or to the coverage that its names tell."""
-    loaded = load(reading)
+    loaded = load(reading, fixes_floor=True)
     request = loaded.request
     columns_of: dict[str, ModelColumns] = {}
     for part in reading.parts:

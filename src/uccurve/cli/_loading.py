@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
-from uccurve._refusals import prefixed
+from uccurve._refusals import floor, prefixed
 from uccurve._vocabulary import DroppedRowsWarning
 from uccurve.adapters._frame import Model, models_of, widened
 from uccurve.adapters._names import (
@@ -24,7 +25,7 @@ from uccurve.adapters._names import (
     plain_name,
     told_coverage,
 )
-from uccurve.words.formats import counted, listed, short
+from uccurve.words.formats import counted, joined, listed, number, short, spelled
 from uccurve.words.formats import coverage as percent
 from uccurve.words.notes import few_origins
 
@@ -34,6 +35,7 @@ from ._output import say
 from ._rows import (
     FEW_ORIGINS,
     Unmatched,
+    Unobserved,
     block_column,
     complete_rows,
     hint_at_blocks,
@@ -48,6 +50,7 @@ from ._rows import (
 from ._tables import DataFile, without_horizon
 
 LISTED = 5  # models whose columns are told
+UNOBSERVED_NAMED = 3  # labels that are named of those without observations
 ALL = "all"  # features
 DATES = ("target_end_date", "target_date", "date", "ds")  # how hubs call the day that is forecast
 
@@ -390,10 +393,11 @@ def _blocks_of_rows(labels: pl.DataFrame, request: Request) -> tuple[Request, tu
     return (request, ()) if name is None else _blocked_by(name, counts[name], request)
 
 
-def load(reading: Reading, *, own_rows: bool = False) -> Loaded:
+def load(reading: Reading, *, own_rows: bool = False, fixes_floor: bool = False) -> Loaded:
     """Read the models of all files, of the same rows in the same order, and the frame that holds their labels.
 
-    With `own_rows` each model keeps all of its own rows, for an assessment that says who lacks which.
+    With `own_rows` each model keeps all of its own rows, for an assessment that says who lacks which. With
+    `fixes_floor` a percentage as minimum band becomes one number, which other rows can have too.
     """
     recognised, request = reading.parts, reading.request
     matched = bool(request.on) or _are_matched(recognised)
@@ -409,10 +413,11 @@ def load(reading: Reading, *, own_rows: bool = False) -> Loaded:
             unmatched = "keep" if own_rows else "drop"
         titles = [part.table.label for part in recognised]
         observing = [part.only_observes for part in recognised]
-        joined = matched_rows(frames, titles, keys, observing, unmatched=unmatched)
-        frames, waiting = joined.frames, joined.without_observation
+        match = matched_rows(frames, titles, keys, observing, unmatched=unmatched)
+        frames, waiting = match.frames, match.without_observation
         if waiting:
-            notes.append(_not_yet_observed(waiting, waiting + len(frames[0])))
+            total = waiting + len(frames[0])
+            notes.append(_without_observation(match.unobserved, waiting, total))
     else:
         shared = _shared_keys(recognised)
         refuse_other_rows(frames, [part.table.label for part in recognised], shared)
@@ -426,14 +431,33 @@ def load(reading: Reading, *, own_rows: bool = False) -> Loaded:
         whole = whole_rows(frames, [part.numbers(request) for part in recognised])
         request, weak = _blocks_of_rows(labels.filter(whole), request)
         notes += weak
+    if fixes_floor and isinstance(request.min_band, str):
+        request = replace(request, min_band=_floor(request.min_band, recognised, frames))
     models = _models(recognised, frames, request, own_rows=own_rows and missing != "raise")
     y = next(part.y for part in recognised if part.y is not None)
     return Loaded(models, labels, y, request, tuple(notes))
 
 
-def _not_yet_observed(waiting: int, total: int) -> str:
+def _without_observation(unobserved: Sequence[Unobserved], left_out: int, total: int) -> str:
+    """Return how many forecasts wait for their observation, and how many are of labels that the truth lacks."""
+    forecasts = counted(total, "forecast")
+    if not unobserved:
+        return f"{left_out:,} of {forecasts} wait for their observation and were left out"
+    waiting = left_out
+    claims = []
+    for lack in unobserved:
+        labels = [short(label) for label in lack.labels[:UNOBSERVED_NAMED]]
+        more = len(lack.labels) - len(labels)
+        which = joined([*labels, f"{spelled(more)} more"] if more else labels)
+        claims.append(
+            f"{lack.title} does not have the {short(lack.column)} ({which}) of {lack.forecasts:,} of {forecasts}"
+        )
+        waiting -= lack.forecasts
+    if not waiting:
+        return f"{joined(claims)}, which were left out"
+    waits = "waits for its" if waiting == 1 else "wait for their"
     return (
-        f"{waiting:,} of {counted(total, 'forecast')} wait for their observation and were left out"
+        f"{joined(claims)}, and {waiting:,} {waits} observation: these {left_out:,} were left out"
     )
 
 
@@ -508,6 +532,33 @@ def _labels_frame(frames: Sequence[pl.DataFrame], request: Request) -> pl.DataFr
     if "horizon" in request.labels and "horizon" not in labels.columns:
         labels = labels.with_columns(horizon_of(labels).alias("horizon"))
     return labels
+
+
+def _floor(min_band: str, recognised: Sequence[Part], frames: Sequence[pl.DataFrame]) -> float:
+    """Return a percentage of the smallest mean half-width of all models and levels as a number, and say it."""
+    half_widths: list[tuple[float, str]] = []
+    for part, frame in zip(recognised, frames, strict=True):
+        for name, columns in part.models.items():
+            for pair in columns.bounds:
+                ends = [column for column in (pair.lower, pair.upper) if column]
+                if len(ends) == 2:
+                    half_widths.append((_mean_distance(frame, *ends) / 2, name))
+                elif columns.pred:
+                    half_widths.append((_mean_distance(frame, columns.pred, *ends), name))
+    if not half_widths:
+        raise ValueError(
+            "--min-band as a percentage needs bands, and these models have none. Hint: give a number in units of y."
+        )
+    least, name = min(half_widths)
+    found = floor(min_band, least)
+    whose = f"that share of the mean half-width of {short(name)}"
+    say(f"--min-band {min_band} is {number(found)}, {whose}; new rows have the same minimum")
+    return found
+
+
+def _mean_distance(frame: pl.DataFrame, first: str, second: str) -> float:
+    """Return how far two columns are apart, on average."""
+    return float(np.mean(np.abs(frame[second].to_numpy() - frame[first].to_numpy())))
 
 
 def _models(

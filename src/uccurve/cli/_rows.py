@@ -29,11 +29,24 @@ SPREAD = "each {series}'s own spread"
 Unmatched = Literal["refuse", "drop", "keep"]  # what becomes of forecasts that not all files have
 
 
+class Unobserved(NamedTuple):
+    """Labels of the forecasts, such as locations, that a file of observations has nowhere."""
+
+    title: str
+    column: str
+    labels: tuple[str, ...]
+    forecasts: int
+
+
 class Matched(NamedTuple):
-    """Rows of each file in the same order, and how many forecasts have no observation yet and were left out."""
+    """Rows of each file in the same order, and how many forecasts have no observation and were left out.
+
+    Among these are forecasts of labels that will never be observed.
+    """
 
     frames: list[pl.DataFrame]
     without_observation: int
+    unobserved: tuple[Unobserved, ...] = ()
 
 
 def matched_rows(
@@ -61,8 +74,10 @@ def matched_rows(
         if not others.equals(every):
             every = pl.concat([every, others.join(every, on=most, how="anti")])
     total = len(every)
-    for frame, by, only in zip(frames, keys, observing, strict=True):
+    unobserved: list[Unobserved] = []
+    for frame, label, by, only in zip(frames, labels, keys, observing, strict=True):
         if only:
+            unobserved += _unobserved(every, frame, label, by)
             every = every.join(frame, on=by, how="semi", maintain_order="left")
     waiting = total - len(every)
     if unmatched == "keep":
@@ -77,7 +92,42 @@ def matched_rows(
     matched = []
     for frame, by in zip(frames, keys, strict=True):
         matched.append(pl.DataFrame(every.join(frame, on=by, how="left", maintain_order="left")))
-    return Matched(matched, waiting)
+    return Matched(matched, waiting, tuple(unobserved))
+
+
+def _is_later(lacking: pl.Series, observed: pl.Series) -> bool:
+    """Whether all values that observations lack lie beyond them in an order, as times do that are still to come.
+
+    Digits after a leading zero are a code, as of a county, and no number.
+    """
+    both = [lacking, observed]
+    if lacking.dtype == pl.String:
+        is_date = all(values.str.contains(f"^{ISO_DATE.pattern}$").all() for values in both)
+        is_number = all(values.str.contains(r"^(0|[1-9]\d*)$").all() for values in both)
+        if is_number:
+            both = [values.cast(pl.Int64, strict=False) for values in both]
+        elif not is_date:
+            return False
+    first: Any = both[0].min()
+    last: Any = both[1].max()
+    return first is not None and last is not None and bool(first > last)
+
+
+def _unobserved(
+    forecasts: pl.DataFrame, observed: pl.DataFrame, title: str, keys: Sequence[str]
+) -> list[Unobserved]:
+    """Return the labels of forecasts that no observation has; times that it lacks may still come."""
+    found: list[Unobserved] = []
+    origins, times = times_of(keys)
+    for name in keys:
+        if name in (*origins, *times):
+            continue
+        alone = forecasts.join(observed, on=name, how="anti")
+        if len(alone) and not _is_later(alone[name], observed[name]):
+            labels = sorted(str(value) for value in alone[name].unique().to_list())
+            found.append(Unobserved(title, name, tuple(labels), len(alone)))
+            forecasts = forecasts.join(observed, on=name, how="semi")
+    return found
 
 
 def _refuse_alone(forecasts: Sequence[pl.DataFrame], named: Sequence[str]) -> None:

@@ -279,9 +279,6 @@ def calibrate(
         return
     if (new is None) != (out is None) or (new is None and save is None):
         raise typer.BadParameter("give NEW and --out, or --save, or all three.")
-    if isinstance(request.min_band, str):
-        problem = "a percentage depends on the rows: give a number in units of y."
-        raise typer.BadParameter(problem, param_hint="--min-band")
     if coverage is not None and miss_rate is not None:
         raise typer.BadParameter(
             "give --coverage or --miss-rate, not both: a coverage of 90% is a miss rate of 10%."
