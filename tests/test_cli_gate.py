@@ -109,7 +109,7 @@ def test_another_order_of_rows_is_refused_unless_keys_match_them(run: Run, tmp_p
     refused(run("gate", "base.csv", "part.csv", *ASKED, "--on", "id"), sentence)
     fewer = run("gate", "base.csv", "part.csv", *ASKED, "--on", "id", "--missing", "drop")
     assert fewer.returncode == 0, fewer.stderr
-    assert "dropped rows without a match in every file: 100 of base.csv" in fewer.stderr
+    assert "Dropped: 100 of 800 rows (part lacks 100)." in fewer.stdout
     assert "n = 700" in fewer.stdout
     refused(
         run("gate", "base.csv", "new.csv", *ASKED, "--on", "site"),
@@ -365,3 +365,47 @@ def test_a_score_that_nobody_could_test_stops_a_pull_request(run: Run, tmp_path:
     allowed = run(*asked)
     assert allowed.returncode == 0
     assert "(2 checks, 1 not tested)" in allowed.stdout.splitlines()[0]
+
+
+def test_dropped_rows_and_segments_are_told_in_every_output(run: Run, tmp_path: Path) -> None:
+    """Also of rows that lack a number in one file, and with a feature that only the other file knows of them."""
+    known = rows().with_columns(
+        site=pl.when(pl.col("id") < 60).then(pl.lit("east")).otherwise("site")
+    )
+    known.write_csv(tmp_path / "base.csv")
+    lower = pl.when(pl.col("id") < 90).then(None).otherwise("lower")
+    known.with_columns(lower=lower).write_csv(tmp_path / "empty.csv")
+    known.filter(pl.col("id") >= 90).write_csv(tmp_path / "short.csv")
+    for name in ("empty", "short"):
+        asked = ("gate", "base.csv", f"{name}.csv", *ASKED, "--on", "id", "--missing", "drop")
+        files = ("--json", f"{name}.json", "--markdown", f"{name}.md")
+        found = run(*asked, *files)
+        assert found.returncode == 0, found.stderr
+        told = f"Dropped: 90 of 800 rows ({name} lacks 90). No rows are left of site east."
+        assert found.stdout.splitlines()[1] == told
+        plain = (tmp_path / f"{name}.md").read_text().replace("\\", "")
+        assert plain.splitlines()[2] == told
+        missing = json.loads((tmp_path / f"{name}.json").read_text())["missing"]
+        lacking = {"base": 0, name: 90}
+        assert missing == {
+            "dropped": 90,
+            "kept": 710,
+            "lacking": lacking,
+            "vanished": ["site east"],
+        }
+        assert "n = 710" in found.stdout
+
+
+def test_a_third_model_costs_a_gate_no_rows(run: Run, tmp_path: Path) -> None:
+    columns = ("pred", "lower", "upper")
+    three = rows().select(
+        "y", *(pl.col(one).alias(f"{name}_{one}") for name in "abc" for one in columns)
+    )
+    gone = pl.int_range(pl.len()) < 300
+    three = three.with_columns(c_lower=pl.when(gone).then(None).otherwise("c_lower"))
+    three.write_csv(tmp_path / "three.csv")
+    asked = ("gate", "three.csv", "--coverage", "90%", "--missing", "drop", "--baseline", "a")
+    found = run(*asked, "--proposed", "b")
+    assert "n = 800" in found.stdout
+    assert "Dropped" not in found.stdout
+    assert "Dropped: 300 of 800 rows (c lacks 300)." in run(*asked, "--proposed", "c").stdout

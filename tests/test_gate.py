@@ -268,3 +268,40 @@ def test_widths_are_compared_where_nothing_is_missed() -> None:
 def test_widths_decide_only_where_both_are_shown_to_cover_too_much() -> None:
     few = covering(1, 20)  # as many rows are all covered at 90% in one of eight samples
     assert not gate(few, few.calibrated(scale=1.1), coverage=0.9).checks[1].is_tested
+
+
+def test_rows_that_one_model_lacks_are_told() -> None:
+    old, new, by = two_models(17, n=400)
+    by = ["rare" if row < 5 else by[row] for row in range(400)]
+    lower = new.lower.copy()
+    lower[:25] = np.nan
+    with pytest.warns(ucc.DroppedRowsWarning):
+        fewer = Intervals.from_bounds(new.y_true, new.y_pred, lower, new.upper, missing="drop")
+    with pytest.raises(ValueError, match=r"of 400, baseline lacks 0 and proposed lacks 25"):
+        gate(old, fewer, coverage=0.9, by=by)
+    found = gate(old, fewer, coverage=0.9, by=by, missing="drop")
+    told = "Dropped: 25 of 400 rows (proposed lacks 25). No rows are left of rare."
+    assert found.to_text().splitlines()[1] == told
+    escaped = told.replace("(", r"\(").replace(")", r"\)")
+    assert found.to_markdown().splitlines()[2] == escaped
+    assert found.to_dict()["missing"] == {
+        "dropped": 25,
+        "kept": 375,
+        "lacking": {"baseline": 0, "proposed": 25},
+        "vanished": ["rare"],
+    }
+    alone = gate(old[25:], new[25:], coverage=0.9, by=by[25:])
+    assert alone.checks == found.checks
+    assert alone.to_dict()["missing"] is None
+    assert "Dropped" not in alone.to_text() + alone.to_markdown()
+
+
+def test_a_threshold_stands_where_its_line_is_read() -> None:
+    old, _, by = two_models(18, n=600)
+    halved = gate(old, old.calibrated(scale=0.98), coverage=0.9, by=by)
+    lines = halved.to_text().splitlines()[1:6]
+    assert all(line.endswith("(fails at 2.5%)") for line in lines)
+    assert {check.level for check in halved.checks} == {0.025}
+    whole = gate(old, old, coverage=0.9, level=0.01)
+    assert {check.level for check in whole.checks} == {0.01}
+    assert whole.to_markdown().count(r"\(fails at 1%\)") == 2

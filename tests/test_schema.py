@@ -6,12 +6,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import uccurve as ucc
 from test_cli import Run, intervals, models, run
-from uccurve.gate import gate
+from uccurve.gate import Check, gate
 from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment, Verdict
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -48,6 +49,7 @@ def test_the_schema_is_a_schema() -> None:
         ("segment", Segment),
         ("comparison", Comparison),
         ("settings", AssessmentSettings),
+        ("check", Check),
     ],
 )
 def test_every_field_is_described(kind: str, made: Any) -> None:
@@ -117,6 +119,13 @@ def test_a_gate_fits() -> None:
         for margin in (0.0, "5%"):
             found = gate(BOTH["a"], BOTH["b"], coverage=0.9, by=by, margin=margin)
             valid(strict(json.dumps(found.to_dict())), "gate")
+    one = BOTH["a"]
+    gone = np.where(np.arange(len(one)) < 3, np.nan, one.lower)
+    with pytest.warns(ucc.DroppedRowsWarning):
+        fewer = ucc.Intervals.from_bounds(one.y_true, one.y_pred, gone, one.upper, missing="drop")
+    found = gate(BOTH["a"], fewer, coverage=0.9, missing="drop")
+    assert found.missing is not None
+    valid(strict(json.dumps(found.to_dict())), "gate")
 
 
 def test_something_else_does_not_fit() -> None:

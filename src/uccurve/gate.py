@@ -14,6 +14,7 @@ from uccurve._saved import check as check_saved
 from uccurve._vocabulary import Array
 from uccurve.assess.assemble import asked_settings
 from uccurve.assess.memory import RowsSource, score_degrees
+from uccurve.assess.missing import aligned, vanished_segments
 from uccurve.assess.segments import SegmentRows, segment_rows
 from uccurve.curve import UCC
 from uccurve.evidence.contributions import weights
@@ -25,13 +26,14 @@ from uccurve.evidence.inference import (
     one_sided_t_test,
     reach_of,
 )
-from uccurve.evidence.models import curves_by_name
+from uccurve.evidence.models import given_models, refuse_different
 from uccurve.evidence.units import Blocks, Spread
 from uccurve.intervals import Intervals
 from uccurve.points import Estimate, plain
-from uccurve.results import Promise, Promised
+from uccurve.results import Missing, Promise, Promised
 from uccurve.words.formats import amount, counted, number, p, share, short
 from uccurve.words.formats import coverage as percentage
+from uccurve.words.verdict import dropped_rows
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~>-])")
 SCHEMA = 2  # version of what `Gate.to_dict` returns
@@ -145,6 +147,8 @@ class Check:
     pvalue, pvalue_holm : float
         Probability of a difference as bad as this by chance, and the same adjusted for the checks that share its level;
         nan where it could not be tested.
+    level : float
+        The adjusted p-value at which it fails: the share of the gate's level that these checks have.
     promise : {"kept", "too narrow", "too wide", "unclear"} or None
         Of the coverage of all rows: whether the promise is kept.
     passed : bool
@@ -158,6 +162,7 @@ class Check:
     difference: Estimate
     pvalue: float
     pvalue_holm: float = nan
+    level: float = nan
     promise: Promise | None = None
     passed: bool = True
 
@@ -188,6 +193,8 @@ class Gate:
     paired : bool
         Whether scores were compared row by row.
     notes : tuple of str
+    missing : Missing or None
+        Which rows were left out since a model lacks them, as in an assessment; None where none were.
     """
 
     headline: str
@@ -201,6 +208,7 @@ class Gate:
     proposed: str
     paired: bool
     notes: tuple[str, ...] = ()
+    missing: Missing | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts and lists; what is infinite or undefined is None."""
@@ -212,7 +220,7 @@ class Gate:
         width = max(len(row.name) for row in rows)
         lines = [f"{row.outcome:<4}  {row.name:<{width}}  {row.facts}" for row in rows]
         notes = [f"Note: {note}." for note in self.notes]
-        return "\n".join([self.headline, *lines, *notes, self._meaning()])
+        return "\n".join([self.headline, *self._dropped(), *lines, *notes, self._meaning()])
 
     def to_markdown(self) -> str:
         """Return the same for a comment on a pull request; names cannot become markup, and mention nobody."""
@@ -221,12 +229,19 @@ class Gate:
             for row in self._rows()
         ]
         notes = [f"- {_escaped(note)}." for note in self.notes]
-        head = [f"### {_escaped(self.headline)}", "", "| | check | |", "|---|---|---|"]
+        head = [f"### {_escaped(self.headline)}", ""]
+        for sentence in self._dropped():
+            head += [_escaped(sentence), ""]
+        table = ["| | check | |", "|---|---|---|", *rows, ""]
         gap = [""] if notes else []
-        return "\n".join([*head, *rows, "", *notes, *gap, self._meaning()]) + "\n"
+        return "\n".join([*head, *table, *notes, *gap, self._meaning()]) + "\n"
 
     def __repr__(self) -> str:
         return self.to_text()
+
+    def _dropped(self) -> list[str]:
+        """What is said of rows that were left out."""
+        return [] if self.missing is None else [dropped_rows(self.missing)]
 
     def _meaning(self) -> str:
         each = percentage(self.level / 2).text
@@ -240,7 +255,9 @@ class Gate:
         return [self._line(item) for item in self.checks]
 
     def _line(self, item: Check) -> "GateLine":
-        sure = f"adjusted {p(item.pvalue_holm)}" if item.is_tested else "not tested"
+        sure = "not tested"
+        if item.is_tested:
+            sure = f"adjusted {p(item.pvalue_holm)} (fails at {percentage(item.level)})"
         name = (
             item.statistic if item.segment is None else f"{item.statistic}, {short(item.segment)}"
         )
@@ -285,6 +302,7 @@ def gate(
     by: Any = None,
     bins: int = 4,
     block: Any = None,
+    missing: Literal["raise", "drop"] = "raise",
     names: tuple[str, str] = ("baseline", "proposed"),
 ) -> Gate:
     """Check that proposed intervals keep their promise and score no worse than the baseline, both as delivered.
@@ -307,6 +325,8 @@ def gate(
         not be tested.
     by, bins, block
         As in `assess`: segments that must keep the promise too, and dependent rows.
+    missing : {"raise", "drop"}
+        Refuse models that lack different rows, or compare them on the rows that both have.
     names : tuple of str
 
     Notes
@@ -328,8 +348,8 @@ def gate(
     ... )
     >>> print(gate(old, new, coverage=0.8))
     Gate failed: 2 of 2 checks, all tested.
-    FAIL  coverage  12.5% [4.2, 26.8] where 80% is promised, n = 40, adjusted p < 0.001
-    FAIL  score     8.55 vs. 4.25 for baseline, +4.30 [1.68, 6.92], adjusted p = 0.0052
+    FAIL  coverage  12.5% [4.2, 26.8] where 80% is promised, n = 40, adjusted p < 0.001 (fails at 5%)
+    FAIL  score     8.55 vs. 4.25 for baseline, +4.30 [1.68, 6.92], adjusted p = 0.0052 (fails at 5%)
     False-alarm rate of the whole gate: 5%.
     """
     level = checked_level(level, "level")
@@ -339,12 +359,18 @@ def gate(
     given = {names[1]: proposed} if saved else {names[0]: baseline, names[1]: proposed}
     if len(given) == 1 and not saved:
         raise ValueError("`names` must be different.")
-    curves = curves_by_name(given).curves
-    blocks = Blocks.of(curves[names[1]].intervals, block)
+    checks.choice("missing", missing, ("raise", "drop"))
+    on_rows = aligned(given_models(given).curves, missing=missing)
+    curves = on_rows.curves
+    refuse_different(curves)
+    lost = on_rows.missing
+    if lost is not None:
+        lost = replace(lost, vanished=vanished_segments(by, on_rows.kept))
+    blocks = Blocks.of(curves[names[1]].intervals, on_rows.labels(block))
     blocks.require_two("a gate")
     sources = {name: RowsSource(name, curve, settings, blocks) for name, curve in curves.items()}
     new = sources[names[1]]
-    parts = segment_rows(by, blocks, bins)
+    parts = segment_rows(on_rows.labels(by), blocks, bins)
     promised = settings.promised
     coverage_check = _overall_coverage(new, promised, allow_unclear=allow_unclear)
     score_check = _score_check(
@@ -371,6 +397,7 @@ def gate(
         proposed=names[1],
         paired=saved is None,
         notes=tuple(_notes(conditions, saved)),
+        missing=lost,
     )
 
 
@@ -381,7 +408,7 @@ def _judged(items: Sequence[Check], level: float, *, halved: bool) -> list[Check
     out = []
     for check, pvalue in zip(items, adjusted, strict=True):
         passed = check.passed and not pvalue <= own_level
-        out.append(replace(check, pvalue_holm=pvalue, passed=passed))
+        out.append(replace(check, pvalue_holm=pvalue, level=own_level, passed=passed))
     return out
 
 

@@ -362,7 +362,7 @@ def gate_files(
     promised = reading.coverage
     if promised is None:
         raise ValueError("a gate needs to know what is promised. Hint: --coverage 90%.")
-    loaded = load(reading)
+    loaded = load(reading, own_rows=True)
     models = loaded.models
     parts = [part for part in reading.parts if part.models]
     proposed = list(parts[0].models)
@@ -375,7 +375,9 @@ def gate_files(
         old = f"{old} (saved)" if baseline is not None and old == new else old
     say(f"baseline: {old}; proposed: {new}")
     asked: Any = {"coverage": promised, "names": (old, new), **labels_of(loaded), **options}
+    asked["missing"] = "raise" if loaded.request.missing == "raise" else "drop"
     outcome = gate(models[old] if baseline is None else baseline, models[new], **asked)
+    outcome = replace(outcome, notes=(*outcome.notes, *reading.notes, *loaded.notes))
     outputs.write(
         "--json",
         lambda: json.dumps(outcome.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n",

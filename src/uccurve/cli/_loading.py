@@ -523,11 +523,13 @@ def _frames(
 
 
 def _labels_frame(frames: Sequence[pl.DataFrame], request: Request) -> pl.DataFrame:
-    """Return one frame with the observation and each label, from the first file that has it."""
+    """Return one frame with the observation and each label, from the first file that has it for a row."""
     columns: dict[str, pl.Series] = {}
     for frame in frames:
-        for name in frame.columns:
-            columns.setdefault(name, frame[name])
+        for column in frame:
+            known = columns.setdefault(column.name, column)
+            if known.null_count() and known.dtype == column.dtype:
+                columns[column.name] = known.zip_with(known.is_not_null(), column)
     labels = pl.DataFrame(columns)
     if "horizon" in request.labels and "horizon" not in labels.columns:
         labels = labels.with_columns(horizon_of(labels).alias("horizon"))
