@@ -245,10 +245,25 @@ def test_a_score_that_could_not_be_tested_is_no_pass() -> None:
     assert (
         allowed.headline == "Gate passed: proposed may replace baseline (2 checks, 1 not tested)."
     )
-    worse = gate(old, old.calibrated(scale=1e-3), coverage=0.9)
+    tight = covering(0.5)
+    worse = gate(tight, tight.calibrated(scale=1e-3), coverage=0.9)
     assert worse.headline == (
         "Gate failed: 2 of 2 checks, 1 not tested; the score could not be tested (fewer than two misses)."
     )
+
+
+def test_a_score_below_that_of_a_baseline_without_misses_needs_no_test() -> None:
+    old = covering(1, 1000)
+    new = Intervals.from_bands(old.y_true, old.y_pred, np.full(1000, 1.72))
+    found = gate(old, new, coverage=0.9)
+    assert not found.checks[1].is_tested
+    assert found.checks[1].value < found.checks[1].reference
+    assert found.passed
+    assert found.headline == "Gate passed: proposed may replace baseline (2 checks, 1 not tested)."
+    once = np.where(np.arange(1000) == 0, 0.0, old.lower_band)
+    assert not gate(
+        old, Intervals.from_bands(old.y_true, old.y_pred, 0.99 * once), coverage=0.9
+    ).passed
 
 
 def test_widths_are_compared_where_nothing_is_missed() -> None:
