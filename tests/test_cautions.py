@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -33,6 +34,22 @@ def test_a_score_that_one_block_carries_is_noted_with_its_name() -> None:
     assert "unit=" in note
     even, country = of_blocks(1.0)
     assert not noted(ucc.assess(even, coverage=0.9, block=country), "more than half of the score")
+
+
+def test_a_score_that_one_series_carries_is_noted_where_blocks_are_dates() -> None:
+    iv, country = of_blocks(200.0)
+    date = np.arange(len(country)) % 5
+    (note,) = noted(
+        ucc.assess(iv, coverage=0.9, block=date, series=pd.Series(country, name="country_id")),
+        "more than half of the score",
+    )
+    assert note.startswith("model: 1 of 60 series (country_id country 59) carries more than half")
+    size = np.where(country == "country 59", 200.0, 1.0)
+    divided = ucc.assess(iv, coverage=0.9, block=date, series=country, unit=size)
+    assert not noted(divided, "more than half of the score")
+    even, country = of_blocks(1.0)
+    found = ucc.assess(even, coverage=0.9, block=date, series=country)
+    assert not noted(found, "more than half of the score")
 
 
 def test_a_unit_per_row_takes_that_note_away_and_changes_no_factor() -> None:

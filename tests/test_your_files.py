@@ -120,7 +120,8 @@ def test_a_hubs_own_folders_are_a_model_each(run: Run, form: str) -> None:
 def test_each_series_in_its_own_unit_is_another_answer_and_said_in_the_headings(run: Run) -> None:
     asked: tuple[str, ...] = ("assess", str(DATA / "panel" / "m4_hourly_cv.csv"))
     asked = (*asked, "--coverage", "95%")
-    raw = numbers(run(*asked, "--json", "-"))["models"]
+    whole = numbers(run(*asked, "--json", "-"))
+    raw = whole["models"]
     found = run(*asked, "--unit-by", "unique_id", "--reference", "SeasonalNaive")
     assert found.returncode == 0, found.stderr
     assert "in units of each unique_id's own spread" in found.stdout
@@ -129,6 +130,10 @@ def test_each_series_in_its_own_unit_is_another_answer_and_said_in_the_headings(
     asked = (*asked, "--unit-by", "unique_id", "--by", "horizon", "--reference", "SeasonalNaive")
     unit = numbers(run(*asked, "--json", "-"))
     assert unit["settings"]["row_unit"] == "each unique_id's own spread"
+    hint = "carry more than half of the score; --unit-by unique_id divides rows"
+    noted = [note for note in whole["notes"] if hint in note]
+    assert any("2 of 69 series (unique_id H121 and H103)" in note for note in noted)
+    assert not any("more than half" in note for note in unit["notes"])
     assert unit["models"]["SeasonalNaive"]["rank"] == 3
     assert unit["verdict"]["model"] == "AutoETS"
     labels = [segment["label"] for segment in unit["segments"] if segment["model"] == "MSTL"]

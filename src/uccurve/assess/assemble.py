@@ -202,7 +202,7 @@ def assess(
         settings, block=_block_in_words(block, units), row_unit=_unit_in_words(per_row)
     )
     with watched(progress, "assessment") as tick:
-        evidence = _evidence(subject.entries, settings, tick)
+        evidence = _evidence(subject.entries, settings, tick, subject.series)
     evidence.rows = against_reference(evidence.rows, evidence.sources, settings)
     tests = _tests(evidence, subject, settings)
     decision = decide(tests.ranked, tests.comparisons, settings)
@@ -440,7 +440,9 @@ def _coverage_note(coverage: float | None, given: Given, settings: AssessmentSet
     return []
 
 
-def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any) -> ModelEvidence:
+def _evidence(
+    entries: Sequence[Entry], settings: AssessmentSettings, tick: Any, given_series: Any
+) -> ModelEvidence:
     """Return all numbers of each model, and what the comparisons need."""
     curves = {entry.name: entry.curve for entry in entries}
     first = entries[0]
@@ -454,6 +456,9 @@ def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any)
         )
     )
     evidence = ModelEvidence([], [], [], [], [], notes, comparable)
+    series = None
+    if given_series is not None and settings.row_unit is None:
+        series = cautions.RowSeries.of(given_series, first.units)
     lines: dict[str, LevelCurve] = {}
     for entry in entries:
         name = entry.name
@@ -469,7 +474,9 @@ def _evidence(entries: Sequence[Entry], settings: AssessmentSettings, tick: Any)
         if source.has_central_levels:
             evidence.on_wis.append(Contender(name, source.evidence(WIS_SCORE)))
         evidence.notes += cautions.notes_on(row, settings, cautions.facts_of(source))
-        evidence.notes += cautions.notes_on_rows(source, is_first=len(evidence.sources) == 1)
+        evidence.notes += cautions.notes_on_rows(
+            source, series, is_first=len(evidence.sources) == 1
+        )
         if crosses:
             lines[name] = LevelCurve.of(curve, settings.axes, settings.unit)
         if len(curve.intervals) * len(curves) > KEPT_ROWS:

@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, nan
+from typing import Any, Self
 
 import numpy as np
 
+from uccurve._arrays import Indices
+from uccurve._vocabulary import Array
 from uccurve.assess.memory import RowsSource
 from uccurve.evidence import contributions
 from uccurve.evidence.clusters import Clustering, clustering
 from uccurve.evidence.inference import holm, paired_t_test
+from uccurve.evidence.units import Blocks, codes, labels, sums
 from uccurve.results import AssessmentSettings, Comparison, ModelRow, Segment
 from uccurve.words import notes
 
@@ -157,11 +161,40 @@ def _notes_on_its_numbers(
         yield notes.interpolated_level(row.name, row.level)
 
 
-def notes_on_rows(source: RowsSource, *, is_first: bool) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class RowSeries:
+    """Which series each row is of: the column that tells it, a code for each row, and what the codes stand for."""
+
+    column: str
+    code: Indices
+    names: Sequence[Any]
+
+    @classmethod
+    def of(cls, series: Any, units: Blocks) -> Self:
+        """Return the series that one label per row tells."""
+        code, names = codes("series", labels("series", series, units.given))
+        name = getattr(series, "name", None)
+        return cls(name if isinstance(name, str) and name else "series", code[units.row], names)
+
+    def carrying(self, score: Array) -> list[str]:
+        """Return the few series that carry more than half of a score."""
+        totals = sums(self.code, score, len(self.names))
+        return [str(self.names[number]) for number in carrying_blocks(totals)]
+
+
+def notes_on_rows(
+    source: RowsSource, series: RowSeries | None = None, *, is_first: bool
+) -> Iterator[str]:
     """What only rows at hand tell: who carries a score, rows that repeat, and whether levels beat multiples."""
     units = source.units
-    carrying = carrying_blocks(units.sums(source.weighted_score_rows()))
-    if carrying and units.independent:
+    score = source.weighted_score_rows()
+    carrying = carrying_blocks(units.sums(score))
+    carrying_series = [] if series is None else series.carrying(score)
+    if series is not None and carrying_series:
+        yield notes.carried_by_few_series(
+            source.name, carrying_series, len(series.names), series.column
+        )
+    elif carrying and units.independent:
         yield notes.score_carried_by_few_rows(source.name, len(carrying), units.count)
     elif carrying:
         names = [units.name(number) for number in carrying]

@@ -1,6 +1,7 @@
 """Assessing and gating: from files to a verdict, or to a yes or no; in memory where they fit, else streamed."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -21,6 +22,7 @@ from uccurve.intervals import Intervals
 from uccurve.points import Curve
 from uccurve.results import SCHEMA, Assessment
 from uccurve.words.formats import listed, short
+from uccurve.words.notes import OWN_SIZE, UNIT
 from uccurve.words.tables import layout
 
 from ._files import SHARE, FileSource, room
@@ -105,7 +107,15 @@ def in_memory(reading: Reading, options: Mapping[str, Any]) -> Assessment:
     if options["n_resamples"] is not None:  # slow: what is known at once comes at once
         quick = assess(loaded.models, **{**asked, "n_resamples": None, "progress": False})
         say(f"without resampling: {quick.verdict}", at_once=True)
-    return with_notes(assess(loaded.models, **asked), (*reading.notes, *loaded.notes))
+    assessment = assess(loaded.models, **asked)
+    assessment = replace(assessment, notes=_as_options(assessment.notes, reading.series))
+    return with_notes(assessment, (*reading.notes, *loaded.notes))
+
+
+def _as_options(found: Sequence[str], series: str | None) -> tuple[str, ...]:
+    """Return notes that name an option of the command line where they named an argument."""
+    option = f"--unit-by {'SERIES' if series is None else shlex.quote(series)} {OWN_SIZE}"
+    return tuple(note.replace(f"{UNIT} {OWN_SIZE}", option) for note in found)
 
 
 def with_notes(assessment: Assessment, notes: Sequence[str]) -> Assessment:

@@ -22,6 +22,8 @@ from uccurve.words.formats import (
 )
 
 NAMED = 3  # blocks, rows or segments that are named before the rest are counted
+UNIT = "unit="  # the argument that helps where few rows carry a score
+OWN_SIZE = "divides rows by their series' own size"
 
 # All models
 
@@ -190,10 +192,7 @@ def score_carried_by_few_rows(name: str, rows: int, total: int) -> str:
     "net: 2 of 800 rows carry more than half of the score; unit= divides rows by their series' own size"
     """
     carry = "carries" if rows == 1 else "carry"
-    return (
-        f"{short(name)}: {rows} of {total:,} rows {carry} more than half of the score; unit= divides "
-        "rows by their series' own size"
-    )
+    return f"{short(name)}: {rows} of {total:,} rows {carry} more than half of the score; {UNIT} {OWN_SIZE}"
 
 
 def carried_by_few_blocks(name: str, blocks: Sequence[str], total: int) -> str:
@@ -205,8 +204,23 @@ def carried_by_few_blocks(name: str, blocks: Sequence[str], total: int) -> str:
     named = joined([short(block) for block in blocks[:NAMED]])
     carry = "carries" if len(blocks) == 1 else "carry"
     return (
-        f"{short(name)}: {len(blocks)} of {total} blocks ({named}) {carry} more than half of the score; unit= divides "
-        "rows by their series' own size"
+        f"{short(name)}: {len(blocks)} of {total} blocks ({named}) {carry} more than half of the score; "
+        f"{UNIT} {OWN_SIZE}"
+    )
+
+
+def carried_by_few_series(name: str, series: Sequence[str], total: int, column: str) -> str:
+    """That few series carry more than half of a score, and what would help.
+
+    >>> carried_by_few_series("net", ["H1"], 80, "unique_id")
+    "net: 1 of 80 series (unique_id H1) carries more than half of the score; unit= divides rows by their series' own \
+size"
+    """
+    named = joined([short(one) for one in series])
+    carry = "carries" if len(series) == 1 else "carry"
+    return (
+        f"{short(name)}: {len(series)} of {total} series ({short(column)} {named}) {carry} more than half of the "
+        f"score; {UNIT} {OWN_SIZE}"
     )
 
 
