@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose
 
 import uccurve as ucc
 from uccurve import pockets as room
+from uccurve.report._sections import pockets as page_part
 
 Flags = npt.NDArray[np.bool_]
 ROWS = 3000
@@ -578,6 +579,22 @@ def test_models_of_an_assessment_ship_with_their_own_factor_but_for_the_chosen_o
     for name in models:
         expected = a.verdict.scale if name == a.verdict.model else a[name].scale
         assert_allclose(float(a.pockets[name].shipped.estimate), float(expected))
+
+
+def test_what_is_said_of_pockets_names_the_model_where_there_are_several() -> None:
+    world = World(30)
+    y = world.rng.normal(size=ROWS) * np.where(world.hot_weekend, 2.5, 1.0)
+    zeros = np.zeros(ROWS)
+    one = ucc.Intervals.from_bands(y, zeros, np.ones(ROWS))
+    noisy = ucc.Intervals.from_bands(y, zeros, np.exp(0.5 * world.rng.normal(size=ROWS)))
+    a = ucc.assess({"one": one, "noisy": noisy}, coverage=0.9, features=world.features)
+    shipped = a.verdict.model
+    told = a.pockets[shipped].summary[0]
+    assert f"{shipped}: {told}" in str(a)
+    part = page_part(a)
+    assert part is not None
+    assert part.sentences[0] == f"{shipped}: {told}"
+    assert f"{shipped}: {a.pockets[shipped].headline}" in a.verdict.text
 
 
 def test_a_map_has_a_place_for_missing_values_only_where_some_are() -> None:

@@ -19,6 +19,7 @@ from uccurve.words.tables import (
     listed_segments,
     lowest_first,
     pairs_of_best,
+    pocket_lines,
     segments_title,
     winner_tables,
 )
@@ -193,7 +194,10 @@ def pockets(assessment: Assessment) -> PocketsPart | None:
     model = _own_pockets(assessment)
     if model is None:
         return None
-    sentences = [*model.summary, *(f"{note}." for note in assessment.pockets.notes)]
+    sentences = [
+        *pocket_lines(model, assessment),
+        *(f"{note}." for note in assessment.pockets.notes),
+    ]
     listed = listed_pockets(assessment, full=True)
     table = Table("Pockets", chosen(POCKETS, listed, assessment.settings), listed)
     shown = table if listed else None

@@ -395,13 +395,20 @@ def sentences(assessment: Assessment) -> Iterator[str]:
     for row in assessment.ranking:
         yield from fixed(row, assessment)
     for model in _pocket_models(assessment, full=False):
-        yield from model.summary
+        yield from pocket_lines(model, assessment)
         yield from (f"Note: {note}." for note in assessment.pockets.notes)
     yield from (f"Note: {note.rstrip('.')}." for note in assessment.notes)
     if any(row.coverage.has_interval for row in assessment.rows):
         yield f"Brackets are {coverage(settings.confidence_level)} confidence intervals."
     if settings.block:
         yield f"Dependent rows: {settings.block}."
+
+
+def pocket_lines(model: Any, assessment: Assessment) -> list[str]:
+    """Return what the features tell about the misses of a model, under its name where there are several."""
+    if len(assessment.rows) == 1:
+        return list(model.summary)
+    return [f"{short(model.model)}: {line}" for line in model.summary]
 
 
 def fixed(row: ModelRow, assessment: Assessment) -> Iterator[str]:

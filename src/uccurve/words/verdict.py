@@ -476,7 +476,7 @@ def _worst_pocket(case: Case) -> Iterator[str]:
         return
     for pockets in case.pockets.models:
         if pockets.model == case.decision.model and pockets.pockets:
-            yield pockets.headline
+            yield f"{case.name}: {pockets.headline}" if case.others else pockets.headline
 
 
 def _disagreement(case: Case) -> Iterator[str]:
