@@ -276,7 +276,7 @@ def test_a_terminal_shows_the_answer_before_all_else(csv: Path, command: tuple[s
     rest = " ".join(lines[1:])
     for aside in (
         "gap.csv: a is a_pred",
-        "ropped 1 of 60 rows" if command[0] == "gate" else "ropped: 1 of 60 rows",
+        "ropped: 1 of 60 rows",
         "in time (ds) are usually dependent",
     ):
         assert aside in rest

@@ -56,6 +56,7 @@ class Hint:
 class Refusal(ValueError):  # noqa: N818  # what our sentences are called
     """Data or arguments that cannot be used: what is wrong, which may name arguments too, and a hint as data.
 
+    >>> from uccurve._refusals import Hint
     >>> refusal = Refusal("`lower` must not exceed `upper`.", Hint("swap the two columns"))
     >>> isinstance(refusal, ValueError), str(refusal)
     (True, '`lower` must not exceed `upper`. Hint: swap the two columns.')
