@@ -83,8 +83,8 @@ class IntervalRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # t
     but not guaranteed; it tends to lie a little above. For the guarantee of `IntervalCalibrator` keep rows apart and
     calibrate on them. Calibration counts rows alike: ``sample_weight`` goes to the regressors only.
 
-    On the 25 real data sets of the study (docs/study.md) cross-fitted area bands, grown by tuned LightGBM, have the best
-    mean rank of 15 methods.
+    On the 25 real data sets of the study (docs/study.md) cross-fitted area bands, grown by tuned LightGBM, have
+    the best mean rank of 15 methods.
     A Gaussian process with ``"own"`` bands leads below 500 rows, and quantiles lead on skewed counts, where bands of
     one size on both sides lose: there take `uccurve.train.QuantileForest` with ``"own"``.
 
