@@ -27,7 +27,8 @@ def drawing(chromium: str) -> Iterator[Any]:
 @pytest.mark.ci
 @pytest.mark.parametrize("name", CASES)
 def test_a_picture_is_as_it_was_accepted(drawing: Any, name: str) -> None:
-    share = changed(CASES[name](drawing), Image.open(accepted(name)))
+    with Image.open(accepted(name)) as known:
+        share = changed(CASES[name](drawing), known)
     assert share <= TOLERATED, f"look at it, then: make pictures ARGS='--accept {name}'"
 
 
