@@ -229,7 +229,7 @@ def part_of(table: DataFile, request: Request) -> Part:
 def _refuse_several_targets(
     frame: pl.DataFrame, table: DataFile, label: str, request: Request
 ) -> None:
-    """Refuse forecasts of several targets, whose scores are not of one kind, unless they are told apart."""
+    """Refuse forecasts of several targets, whose scores are not of one kind, unless `--by` separates them."""
     for name in frame.columns:
         if plain_name(name) not in TARGETS or name in request.labels:
             continue
